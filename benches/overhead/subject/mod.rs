@@ -1,0 +1,61 @@
+//! What is measured: one file a subject, all behind [`Subject`].
+
+mod dactor;
+mod kameo;
+mod ractor;
+mod tokio_boxed;
+mod tokio_loop;
+
+use crate::tally::Tally;
+use crate::workload::{self, Sample, Scale, Threads, Workload};
+
+/// An actor library seen through the few calls the workloads need.
+///
+/// Each subject implements a call by the fastest one its library documents, over an unbounded
+/// mailbox, so that the workloads are written once and nobody is handicapped.
+pub(crate) trait Subject: Send + Sync + Sized + 'static {
+    /// A handle to one actor.
+    type Ref: Clone + Send + Sync + 'static;
+
+    /// Sets up whatever the library needs before its first actor. Runs inside the runtime.
+    fn start() -> Self;
+
+    /// Spawns an actor over `tally` and waits until it has started.
+    fn spawn(&self, tally: Tally) -> impl Future<Output = Self::Ref> + Send;
+
+    /// Adds `n` without waiting.
+    fn tell(actor: &Self::Ref, n: u64);
+
+    /// Adds `n` and waits for the sum.
+    fn ask(actor: &Self::Ref, n: u64) -> impl Future<Output = u64> + Send;
+
+    /// Requests a graceful stop. Its end is seen by the actor's task going away.
+    fn stop(actor: &Self::Ref) -> impl Future<Output = ()> + Send;
+}
+
+/// One subject as the rounds see it, its type erased.
+pub(crate) struct Entry {
+    pub(crate) id: &'static str,
+    /// The subject a dactor subject is compared to.
+    pub(crate) native: Option<&'static str>,
+    /// Runs a workload once, in a runtime of its own.
+    pub(crate) run: fn(Workload, Threads, Scale) -> Sample,
+}
+
+/// The subject all others are compared to in `ratio_to_tokio`. It boxes each message because
+/// both libraries do: the distance to it is what they add beyond that.
+pub(crate) const TOKIO_REFERENCE: &str = "tokio_boxed";
+
+/// Every subject, in the order of the report.
+pub(crate) const ALL: [Entry; 6] = [
+    entry::<tokio_loop::TokioLoop>("tokio", None),
+    entry::<tokio_boxed::TokioBoxed>(TOKIO_REFERENCE, None),
+    entry::<ractor::Ractor>("ractor", None),
+    entry::<kameo::Kameo>("kameo", None),
+    entry::<dactor::Dactor<dactor::OverRactor>>("dactor_ractor", Some("ractor")),
+    entry::<dactor::Dactor<dactor::OverKameo>>("dactor_kameo", Some("kameo")),
+];
+
+const fn entry<S: Subject>(id: &'static str, native: Option<&'static str>) -> Entry {
+    Entry { id, native, run: workload::run::<S> }
+}

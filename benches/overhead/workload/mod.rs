@@ -1,0 +1,154 @@
+//! What is run: the workloads, their sizes, and the runtime each run gets.
+
+mod ask;
+mod lifecycle;
+mod tell;
+mod wake;
+
+use tokio::runtime::{Builder, Runtime};
+
+use crate::subject::Subject;
+
+/// A workload; [`Workload::id`] is its name on the command line and in the output.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Workload {
+    /// One sender, bursts of tells.
+    Tell1,
+    /// Four sender tasks, bursts of tells.
+    Tell4,
+    /// One asker, one question at a time.
+    AskSeq,
+    /// 64 asker tasks at once.
+    Ask64,
+    /// One tell at a time to an idle actor.
+    Wake,
+    /// Actors started and stopped.
+    SpawnStop,
+    /// Heap held by an idle actor.
+    IdleBytes,
+}
+
+/// How many threads run the actors.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Threads {
+    One,
+    Two,
+}
+
+/// How much of a workload to run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scale {
+    /// Long enough to be timed.
+    Full,
+    /// Only proves that it runs.
+    Quick,
+}
+
+/// What one run gives.
+#[derive(Clone, Copy)]
+pub(crate) struct Sample {
+    /// Nanoseconds (or bytes) per operation; the median for [`Workload::Wake`].
+    pub(crate) per_op: f64,
+    /// The slow tail, for [`Workload::Wake`] only.
+    pub(crate) p99: Option<f64>,
+}
+
+impl Sample {
+    fn mean(total: f64, operations: u64) -> Self {
+        Self { per_op: total / operations as f64, p99: None }
+    }
+}
+
+impl Workload {
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Tell1, Self::Tell4, Self::AskSeq, Self::Ask64, Self::Wake, Self::SpawnStop, Self::IdleBytes];
+
+    pub(crate) fn id(self) -> &'static str {
+        match self {
+            Self::Tell1 => "tell_1",
+            Self::Tell4 => "tell_4",
+            Self::AskSeq => "ask_seq",
+            Self::Ask64 => "ask_64",
+            Self::Wake => "wake",
+            Self::SpawnStop => "spawn_stop",
+            Self::IdleBytes => "idle_bytes",
+        }
+    }
+
+    pub(crate) fn from_id(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|workload| workload.id() == id)
+    }
+
+    pub(crate) fn unit(self) -> &'static str {
+        match self {
+            Self::IdleBytes => "bytes",
+            _ => "ns",
+        }
+    }
+
+    /// Whether a run gives a p99 besides its main figure.
+    pub(crate) fn has_tail(self) -> bool {
+        self == Self::Wake
+    }
+
+    /// Memory does not depend on who runs the actor, so it is measured on one thread only.
+    pub(crate) fn threads(self) -> &'static [Threads] {
+        match self {
+            Self::IdleBytes => &[Threads::One],
+            _ => &[Threads::One, Threads::Two],
+        }
+    }
+
+    /// Operations per run: some tens of milliseconds each at full scale.
+    fn operations(self, scale: Scale) -> u64 {
+        let full = match self {
+            Self::Tell1 | Self::Tell4 => 400_000,
+            Self::AskSeq | Self::Ask64 => 96_000,
+            Self::Wake => 50_000,
+            Self::SpawnStop => 50_000,
+            Self::IdleBytes => 20_000,
+        };
+        match scale {
+            Scale::Full => full,
+            Scale::Quick => full / 50,
+        }
+    }
+}
+
+impl Threads {
+    pub(crate) fn count(self) -> u64 {
+        match self {
+            Self::One => 1,
+            Self::Two => 2,
+        }
+    }
+
+    fn runtime(self) -> Runtime {
+        match self {
+            Self::One => Builder::new_current_thread().build(),
+            Self::Two => Builder::new_multi_thread().worker_threads(2).build(),
+        }
+        .expect("the runtime builds")
+    }
+}
+
+/// Runs a workload once in a fresh runtime, so that no run inherits another's tasks or queues.
+pub(crate) fn run<S: Subject>(workload: Workload, threads: Threads, scale: Scale) -> Sample {
+    // The driver is spawned: `block_on` would poll it on a thread outside the pool, and every
+    // exchange with it would cross threads.
+    let driver = drive::<S>(workload, workload.operations(scale));
+    threads.runtime().block_on(async { tokio::spawn(driver).await }).expect("the driver ends")
+}
+
+async fn drive<S: Subject>(workload: Workload, operations: u64) -> Sample {
+    let subject = S::start();
+    match workload {
+        Workload::Tell1 => tell::one_sender(&subject, operations).await,
+        Workload::Tell4 => tell::four_senders(&subject, operations).await,
+        Workload::AskSeq => ask::in_turn(&subject, operations).await,
+        Workload::Ask64 => ask::at_once(&subject, operations).await,
+        Workload::Wake => wake::one_at_a_time(&subject, operations).await,
+        Workload::SpawnStop => lifecycle::spawn_stop(&subject, operations).await,
+        Workload::IdleBytes => lifecycle::idle_bytes(&subject, operations).await,
+    }
+}

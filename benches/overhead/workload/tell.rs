@@ -1,0 +1,51 @@
+//! Throughput of tells, from the first send until the last message is handled.
+
+use std::time::Instant;
+
+use super::Sample;
+use crate::subject::Subject;
+use crate::tally::{Signal, Tally};
+
+/// Messages sent before waiting for all of them to be handled. A run is many bursts rather than
+/// one: hundreds of thousands of queued messages would time page faults, not mailboxes.
+const BURST: u64 = 4_000;
+const SENDERS: u64 = 4;
+
+/// The driver itself sends.
+pub(crate) async fn one_sender<S: Subject>(subject: &S, operations: u64) -> Sample {
+    let signal = Signal::new();
+    let actor = subject.spawn(Tally::firing_every(BURST, &signal)).await;
+    let bursts = operations / BURST;
+    let start = Instant::now();
+    for _ in 0..bursts {
+        for _ in 0..BURST {
+            S::tell(&actor, 1);
+        }
+        signal.fired().await;
+    }
+    let elapsed = start.elapsed();
+    S::stop(&actor).await;
+    Sample::mean(elapsed.as_nanos() as f64, bursts * BURST)
+}
+
+/// Four tasks share each burst.
+pub(crate) async fn four_senders<S: Subject>(subject: &S, operations: u64) -> Sample {
+    let signal = Signal::new();
+    let actor = subject.spawn(Tally::firing_every(BURST, &signal)).await;
+    let bursts = operations / BURST;
+    let start = Instant::now();
+    for _ in 0..bursts {
+        for _ in 0..SENDERS {
+            let actor = actor.clone();
+            tokio::spawn(async move {
+                for _ in 0..BURST / SENDERS {
+                    S::tell(&actor, 1);
+                }
+            });
+        }
+        signal.fired().await;
+    }
+    let elapsed = start.elapsed();
+    S::stop(&actor).await;
+    Sample::mean(elapsed.as_nanos() as f64, bursts * BURST)
+}

@@ -1,0 +1,101 @@
+use std::future::Future;
+
+use crate::{Context, Failure, Message, Outcome, StopReason};
+
+/// State with behaviour: one message at a time, never shared.
+///
+/// Every hook has a default, so `impl Actor for Account {}` is enough.
+///
+/// # What calls the hooks
+///
+/// | hook | when | if it fails or panics |
+/// | --- | --- | --- |
+/// | [`on_start`](Actor::on_start) | before the first message, while `spawn` is awaited | `spawn` fails with that error |
+/// | [`on_restart`](Actor::on_restart) | on the fresh instance that replaces a failed one | the actor stops as failed |
+/// | [`on_error`](Actor::on_error) | after a handler returned `Err` (a panic does not come here) | the actor stops as failed |
+/// | [`on_stop`](Actor::on_stop) | after the last message, unless the actor was killed or its instance is lost | the stop reason becomes that failure |
+pub trait Actor: Sized + Send + 'static {
+    /// Runs before the first message. Messages sent meanwhile wait.
+    fn on_start(&mut self, ctx: &mut Context<Self>) -> impl Future<Output = Outcome<()>> + Send {
+        let _ = ctx;
+        async { Ok(()) }
+    }
+
+    /// Runs on the new instance after a restart, instead of [`on_start`](Actor::on_start), to which it
+    /// delegates by default.
+    ///
+    /// The failed instance has been dropped by then. Its `on_stop` does not run: after a panic its state
+    /// cannot be trusted.
+    fn on_restart(
+        &mut self,
+        failure: &crate::Error,
+        ctx: &mut Context<Self>,
+    ) -> impl Future<Output = Outcome<()>> + Send {
+        let _ = failure;
+        self.on_start(ctx)
+    }
+
+    /// Decides what follows when a handler returned `Err`. The asker has been answered already.
+    ///
+    /// Carries on by default: an `Err` is an answer, not a broken actor.
+    fn on_error(
+        &mut self,
+        failure: &Failure,
+        ctx: &mut Context<Self>,
+    ) -> impl Future<Output = Directive> + Send {
+        let _ = (failure, ctx);
+        async { Directive::Resume }
+    }
+
+    /// Runs after the last message, with the reason. The mailbox is closed by then.
+    fn on_stop(
+        &mut self,
+        reason: &StopReason,
+        ctx: &mut Context<Self>,
+    ) -> impl Future<Output = Outcome<()>> + Send {
+        let _ = (reason, ctx);
+        async { Ok(()) }
+    }
+}
+
+/// An actor's behaviour for one type of message.
+///
+/// ```
+/// use dactor_core::{Actor, Context, Handler, Message, Outcome};
+///
+/// struct Account { cents: u64 }
+/// impl Actor for Account {}
+///
+/// struct Deposit(u64);
+/// impl Message for Deposit {
+///     type Reply = u64;
+/// }
+///
+/// impl Handler<Deposit> for Account {
+///     async fn handle(&mut self, Deposit(cents): Deposit, _ctx: &mut Context<Self>) -> Outcome<u64> {
+///         self.cents += cents;
+///         Ok(self.cents)
+///     }
+/// }
+/// ```
+pub trait Handler<M: Message>: Actor {
+    /// Handles one message. The actor handles nothing else until the future completes.
+    fn handle(
+        &mut self,
+        message: M,
+        ctx: &mut Context<Self>,
+    ) -> impl Future<Output = Outcome<M::Reply>> + Send;
+}
+
+/// What to do with an actor after a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Directive {
+    /// Keep the state and carry on with the next message.
+    Resume,
+    /// Replace the instance by a fresh one from the factory: same ref, id, mailbox and waiters. The
+    /// failed message is not repeated. Without a factory the actor stops as failed.
+    Restart,
+    /// Stop the actor as failed.
+    Stop,
+}

@@ -1,0 +1,183 @@
+use std::error::Error as StdError;
+use std::fmt;
+use std::sync::Arc;
+
+/// The result of a call into dactor.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong, for programs to branch on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The actor is stopping or has stopped: the message was not, and will not be, handled.
+    Stopped,
+    /// The handler returned an error.
+    Failed,
+    /// The handler, a hook or a factory panicked.
+    Panicked,
+    /// The reply did not arrive within the time the asker allowed.
+    Timeout,
+    /// The actor awaited an ask to itself inside its own turn, which could never be answered.
+    AskedItself,
+    /// The actor did not start.
+    StartFailed,
+    /// Another live actor of the system has this name.
+    NameTaken,
+    /// A system or actor name is empty, too long, or has a character that names may not have.
+    InvalidName,
+    /// The system has been shut down and spawns nothing more.
+    SystemShutDown,
+    /// Some actors did not end by themselves within the grace period of the shutdown.
+    ShutdownIncomplete,
+    /// The call needs a tokio runtime and was made outside of one.
+    NoRuntime,
+    /// The system was built without a backend.
+    NoBackend,
+    /// The backend could not do what it was asked.
+    Backend,
+    /// The adapter declares that it cannot do this.
+    Unsupported,
+}
+
+impl ErrorKind {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Stopped => "the actor has stopped",
+            Self::Failed => "the handler failed",
+            Self::Panicked => "the handler panicked",
+            Self::Timeout => "no reply in time",
+            Self::AskedItself => "an actor cannot await its own reply inside its own turn",
+            Self::StartFailed => "the actor did not start",
+            Self::NameTaken => "the name is taken",
+            Self::InvalidName => "the name is not valid",
+            Self::SystemShutDown => "the system has been shut down",
+            Self::ShutdownIncomplete => "not every actor ended by itself",
+            Self::NoRuntime => "there is no tokio runtime here",
+            Self::NoBackend => "the system has no backend",
+            Self::Backend => "the backend failed",
+            Self::Unsupported => "the backend does not support this",
+        }
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+/// The one error of the API: a [kind](ErrorKind) for programs, context for people, and a source.
+///
+/// It is one pointer wide and cheap to clone, so that a failure can be given to every waiter.
+#[derive(Clone)]
+pub struct Error {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    kind: ErrorKind,
+    context: Vec<(&'static str, String)>,
+    source: Option<Arc<dyn StdError + Send + Sync>>,
+}
+
+impl Error {
+    /// An error of this kind, without context.
+    pub fn new(kind: ErrorKind) -> Self {
+        Self { inner: Arc::new(Inner { kind, context: Vec::new(), source: None }) }
+    }
+
+    /// Adds a named piece of context.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl fmt::Display) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.context.push((name, value.to_string()));
+        }
+        self
+    }
+
+    /// Sets the error that caused this one.
+    #[must_use]
+    pub fn because(self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.because_shared(source.into().into())
+    }
+
+    pub(crate) fn because_shared(mut self, source: Arc<dyn StdError + Send + Sync>) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.source = Some(source);
+        }
+        self
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> ErrorKind {
+        self.inner.kind
+    }
+
+    /// The pieces of context: which actor, which message, and so on.
+    pub fn context(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.inner.context.iter().map(|(name, value)| (*name, value.as_str()))
+    }
+
+    /// The value of one piece of context.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.context().find(|(key, _)| *key == name).map(|(_, value)| value)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.inner.kind.text())?;
+        if let Some(source) = &self.inner.source {
+            write!(f, ": {source}")?;
+        }
+        for (index, (name, value)) in self.context().enumerate() {
+            write!(f, "{}{name}: {value}", if index == 0 { " (" } else { ", " })?;
+        }
+        if self.inner.context.is_empty() { Ok(()) } else { f.write_str(")") }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error")
+            .field("kind", &self.inner.kind)
+            .field("context", &self.inner.context)
+            .field("source", &self.inner.source)
+            .finish()
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.inner.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+    }
+}
+
+/// A refused message, handed back with the reason.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct SendError<M> {
+    /// The message, untouched.
+    pub message: M,
+    /// Why it was refused.
+    pub reason: Error,
+}
+
+impl<M> fmt::Debug for SendError<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SendError").field("reason", &self.reason).finish_non_exhaustive()
+    }
+}
+
+impl<M> fmt::Display for SendError<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.reason, f)
+    }
+}
+
+impl<M> StdError for SendError<M> {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        StdError::source(&self.reason)
+    }
+}

@@ -1,0 +1,45 @@
+//! The kernel of [dactor](https://docs.rs/dactor): actors, references, mailboxes and turns, once for every
+//! runtime.
+//!
+//! Applications use the `dactor` crate, which adds a backend; this crate names none. What an adapter for a
+//! runtime has to do is in [`spi`].
+
+mod actor;
+mod ask;
+mod context;
+mod envelope;
+mod error;
+mod event;
+mod failure;
+mod life;
+mod mailbox;
+mod message;
+mod name;
+mod panic;
+mod pid;
+mod recipient;
+mod reference;
+mod reply;
+mod seed;
+mod shared;
+mod shutdown;
+mod spawn;
+pub mod spi;
+mod stop;
+mod system;
+mod turn;
+
+pub use actor::{Actor, Directive, Handler};
+pub use ask::{Ask, PendingReply};
+pub use context::Context;
+pub use error::{Error, ErrorKind, Result, SendError};
+pub use event::Event;
+pub use failure::{Failure, Outcome};
+pub use message::{Message, SentTo};
+pub use pid::Pid;
+pub use recipient::Recipient;
+pub use reference::{ActorRef, WeakRef};
+pub use seed::{ByFactory, ByValue, Source};
+pub use spawn::{Spawn, Spawning};
+pub use stop::StopReason;
+pub use system::{System, SystemBuilder};

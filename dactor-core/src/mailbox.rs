@@ -1,0 +1,208 @@
+//! The queue of one actor and the protocol by which it is woken.
+//!
+//! Everything that must agree is under one lock: the messages, whether new ones are accepted, how the actor
+//! has been asked to end, and who must be woken. So there is no push-then-check race to reason about: a
+//! refused message goes back whole, and exactly one caller is told to wake the actor.
+//!
+//! ```text
+//!            push / signal: Nudge::Host            take finds nothing
+//!   Idle ───────────────────────────► Scheduled ────────────────────► Idle       (turns)
+//!                                      ▲     │                          or
+//!          push / signal: Nudge::Waker │     └──────────────────────► Waiting    (resident, or a
+//!                                      └───────────────────────────────  │        handler is pending)
+//! ```
+
+use std::collections::VecDeque;
+use std::mem;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+/// Beyond this many slots a queue gives memory back when it runs empty.
+const KEPT_SLOTS: usize = 256;
+
+/// How an actor has been asked to end. A stronger request replaces a weaker one, never the reverse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum Ending {
+    None,
+    Drain,
+    Stop,
+    Kill,
+}
+
+impl Ending {
+    fn from_u8(value: u8) -> Self {
+        match value {
+            0 => Self::None,
+            1 => Self::Drain,
+            2 => Self::Stop,
+            _ => Self::Kill,
+        }
+    }
+}
+
+/// What a caller must do, after the lock is released, so that the actor runs.
+#[derive(Debug)]
+#[must_use]
+pub(crate) enum Nudge {
+    Nothing,
+    /// The cell is parked in the runtime: ask the backend for a turn.
+    Host,
+    /// The cell's future is pending: wake it.
+    Waker(Waker),
+}
+
+/// What wakes a pending cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lanes {
+    /// Only a system signal: a handler is running and has the actor to itself.
+    System,
+    /// A system signal or a message.
+    All,
+}
+
+/// Where a cell that finds nothing to do goes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Park<'a> {
+    /// Back to the runtime; the next push asks the backend for a turn.
+    Native,
+    /// Its future stays pending; the next push wakes this waker.
+    Pending(&'a Waker),
+}
+
+/// What [`Mailbox::take`] found.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// Messages, now in the caller's batch.
+    Some,
+    /// Nothing, and the actor has been asked to end.
+    Ending,
+    /// Nothing: the cell is parked.
+    Parked,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Idle,
+    Scheduled,
+    Waiting(Waker, Lanes),
+}
+
+#[derive(Debug)]
+struct Inner<T> {
+    queue: VecDeque<T>,
+    phase: Phase,
+    open: bool,
+}
+
+impl<T> Inner<T> {
+    fn nudge(&mut self, lane: Lanes) -> Nudge {
+        match &self.phase {
+            Phase::Scheduled => return Nudge::Nothing,
+            Phase::Waiting(_, Lanes::System) if lane == Lanes::All => return Nudge::Nothing,
+            Phase::Waiting(..) | Phase::Idle => {}
+        }
+        match mem::replace(&mut self.phase, Phase::Scheduled) {
+            Phase::Waiting(waker, _) => Nudge::Waker(waker),
+            _ => Nudge::Host,
+        }
+    }
+
+    fn wait(&mut self, waker: &Waker, lanes: Lanes) {
+        match &mut self.phase {
+            Phase::Waiting(current, current_lanes) if current.will_wake(waker) => *current_lanes = lanes,
+            phase => *phase = Phase::Waiting(waker.clone(), lanes),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Mailbox<T> {
+    inner: Mutex<Inner<T>>,
+    /// Written under the lock, read without it between messages.
+    ending: AtomicU8,
+}
+
+impl<T> Mailbox<T> {
+    /// An open mailbox of a cell that is about to run its first turn.
+    pub(crate) fn new() -> Self {
+        Self {
+            inner: Mutex::new(Inner { queue: VecDeque::new(), phase: Phase::Scheduled, open: true }),
+            ending: AtomicU8::new(Ending::None as u8),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner<T>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Accepts the message, or gives it back when the mailbox is closed.
+    pub(crate) fn push(&self, message: T) -> Result<Nudge, T> {
+        let mut inner = self.lock();
+        if !inner.open {
+            return Err(message);
+        }
+        inner.queue.push_back(message);
+        Ok(inner.nudge(Lanes::All))
+    }
+
+    /// Asks the actor to end. Accepts nothing from here on; a weaker request than an earlier one is ignored.
+    pub(crate) fn signal(&self, ending: Ending) -> Nudge {
+        let mut inner = self.lock();
+        if self.ending() >= ending {
+            return Nudge::Nothing;
+        }
+        self.ending.store(ending as u8, Ordering::Release);
+        inner.open = false;
+        inner.nudge(Lanes::System)
+    }
+
+    /// How the actor has been asked to end.
+    pub(crate) fn ending(&self) -> Ending {
+        Ending::from_u8(self.ending.load(Ordering::Acquire))
+    }
+
+    /// Moves all that is queued into the empty `batch`, or parks the cell.
+    pub(crate) fn take(&self, batch: &mut VecDeque<T>, park: Park<'_>) -> Taken {
+        let mut inner = self.lock();
+        match inner.queue.len() {
+            0 if self.ending() != Ending::None => return Taken::Ending,
+            0 => {
+                inner.queue.shrink_to(KEPT_SLOTS);
+                match park {
+                    Park::Native => inner.phase = Phase::Idle,
+                    Park::Pending(waker) => inner.wait(waker, Lanes::All),
+                }
+                return Taken::Parked;
+            }
+            // One message needs no second buffer: most actors never have one.
+            1 => batch.extend(inner.queue.pop_front()),
+            _ => {
+                batch.shrink_to(KEPT_SLOTS);
+                mem::swap(&mut inner.queue, batch);
+            }
+        }
+        Taken::Some
+    }
+
+    /// Registers the waker of a cell whose handler is pending. `true` when the actor has been killed.
+    pub(crate) fn wait_for_signal(&self, waker: &Waker) -> bool {
+        let mut inner = self.lock();
+        inner.wait(waker, Lanes::System);
+        self.ending() == Ending::Kill
+    }
+
+    /// Closes for good and gives what was never taken.
+    pub(crate) fn close(&self) -> VecDeque<T> {
+        let mut inner = self.lock();
+        inner.open = false;
+        inner.phase = Phase::Scheduled;
+        mem::take(&mut inner.queue)
+    }
+
+    /// How many messages wait.
+    pub(crate) fn len(&self) -> usize {
+        self.lock().queue.len()
+    }
+}

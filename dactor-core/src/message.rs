@@ -1,0 +1,57 @@
+use std::sync::Arc;
+
+use crate::envelope::{Envelope, Tell};
+use crate::reply::Reply;
+use crate::{Actor, Handler};
+
+/// Something that can be sent to an actor.
+///
+/// Derive it (`#[derive(Message)] #[message(reply = u64)]`) or write the two lines by hand.
+pub trait Message: Send + 'static {
+    /// What the handler answers; `()` for a message that only tells.
+    type Reply: Send + 'static;
+}
+
+/// `M: SentTo<A>` holds when `A` handles `M`. It is implemented for you; never implement it yourself.
+///
+/// It exists for the compiler's sake: a bound `A: Handler<M>` on the sending methods would be reported as
+/// a type mismatch when the actor has exactly one handler, this one is reported by name.
+#[diagnostic::on_unimplemented(
+    message = "the actor `{A}` does not handle the message `{Self}`",
+    label = "no `Handler<{Self}>` for `{A}`",
+    note = "write `impl Handler<{Self}> for {A} {{ async fn handle(&mut self, message: {Self}, ctx: &mut Context<Self>) -> Outcome<..> }}`",
+    note = "and `#[derive(Message)]` on `{Self}` if it is not a message yet"
+)]
+pub trait SentTo<A: Actor>: Message + sealed::Sealed<A> {
+    #[doc(hidden)]
+    fn into_tell(self) -> Envelope<A>;
+    #[doc(hidden)]
+    fn take_back(envelope: Envelope<A>) -> Option<Self>
+    where
+        Self: Sized;
+    #[doc(hidden)]
+    fn into_ask(reply: Arc<Reply<Self>>) -> Envelope<A>
+    where
+        Self: Sized;
+}
+
+impl<A: Handler<M>, M: Message> SentTo<A> for M {
+    fn into_tell(self) -> Envelope<A> {
+        Envelope::tell(self)
+    }
+
+    fn take_back(envelope: Envelope<A>) -> Option<Self> {
+        envelope.into_message().and_then(|any| any.downcast::<Tell<M>>().ok()).map(|tell| tell.0)
+    }
+
+    fn into_ask(reply: Arc<Reply<M>>) -> Envelope<A> {
+        Envelope::ask(reply)
+    }
+}
+
+mod sealed {
+    use crate::{Actor, Handler, Message};
+
+    pub trait Sealed<A: Actor> {}
+    impl<A: Handler<M>, M: Message> Sealed<A> for M {}
+}

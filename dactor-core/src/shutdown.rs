@@ -1,0 +1,67 @@
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use tokio::time::{Instant, timeout_at};
+
+use crate::mailbox::Ending;
+use crate::shared::Control;
+use crate::{Error, ErrorKind, Result, System};
+
+/// The steps of a shutdown, and by which fraction of the grace period, in quarters, each must have worked.
+const STEPS: [(Ending, u32, &str); 3] =
+    [(Ending::Drain, 2, "drain"), (Ending::Stop, 3, "stop"), (Ending::Kill, 4, "kill")];
+
+impl System {
+    /// Ends every actor within the [grace period](crate::SystemBuilder::grace): lets them drain for its first
+    /// half, then stops them, and kills what is left in the last quarter. Nothing is spawned any more.
+    ///
+    /// # Errors
+    ///
+    /// [`ShutdownIncomplete`](ErrorKind::ShutdownIncomplete) when an actor did not drain by itself: the
+    /// context says which had to be stopped, which were killed, and which live on because their handler never
+    /// reached an await.
+    pub async fn shutdown(&self) -> Result<()> {
+        self.close();
+        let begin = Instant::now();
+        let mut left = self.snapshot();
+        let mut unfinished = Vec::new();
+        for (ending, quarters, step) in STEPS {
+            for actor in &left {
+                actor.signal(ending);
+            }
+            let _ = timeout_at(begin + self.grace() * quarters / 4, ended(&left)).await;
+            left.retain(|actor| actor.head().end.get().is_none());
+            if left.is_empty() {
+                break;
+            }
+            unfinished.push((step, labels(&left)));
+        }
+        if unfinished.is_empty() {
+            return Ok(());
+        }
+        let error = Error::new(ErrorKind::ShutdownIncomplete).with("system", self.name());
+        Err(unfinished.into_iter().fold(error, |error, (step, actors)| {
+            error.with(
+                match step {
+                    "drain" => "did not drain",
+                    "stop" => "did not stop",
+                    _ => "could not be killed",
+                },
+                actors,
+            )
+        }))
+    }
+}
+
+async fn ended(actors: &[Arc<dyn Control>]) {
+    join_all(actors.iter().map(|actor| actor.head().end.wait())).await;
+}
+
+fn labels(actors: &[Arc<dyn Control>]) -> String {
+    const SHOWN: usize = 10;
+    let mut text = actors.iter().take(SHOWN).map(|actor| actor.label()).collect::<Vec<_>>().join(" ");
+    if actors.len() > SHOWN {
+        text.push_str(&format!(" and {} more", actors.len() - SHOWN));
+    }
+    text
+}

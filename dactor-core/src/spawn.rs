@@ -1,0 +1,136 @@
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use crate::life::{Estate, live};
+use crate::mailbox::Mailbox;
+use crate::seed::Seed;
+use crate::shared::{Head, Shared};
+use crate::spi::Cell;
+use crate::{Actor, ActorRef, Directive, Error, ErrorKind, Result, StopReason, System, name};
+
+/// A spawn: configure it, then await it for the ref.
+#[must_use = "an actor is spawned when the spawn is awaited"]
+pub struct Spawn<A: Actor> {
+    system: System,
+    seed: Seed<A>,
+    name: Option<String>,
+    on_panic: Option<Directive>,
+}
+
+impl<A: Actor> Spawn<A> {
+    pub(crate) fn new(system: System, seed: Seed<A>) -> Self {
+        Self { system, seed, name: None, on_panic: None }
+    }
+
+    /// Gives the actor a name, unique among the live actors of its system.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// What follows a panic. By default an actor spawned from a factory is restarted, one spawned from a value
+    /// is stopped.
+    pub fn on_panic(mut self, directive: Directive) -> Self {
+        self.on_panic = Some(directive);
+        self
+    }
+
+    fn begin(self) -> Result<Starting<A>> {
+        tokio::runtime::Handle::try_current()
+            .map_err(|error| Error::new(ErrorKind::NoRuntime).because(error).with("call", "spawn"))?;
+        if let Some(name) = &self.name {
+            name::check("actor", name)?;
+        }
+        let default = if self.seed.is_factory() { Directive::Restart } else { Directive::Stop };
+        let head = Head::new(self.name.map(Arc::from), self.system.clone());
+        let shared = Arc::new(Shared { mailbox: Mailbox::new(), head });
+        let estate = Estate::new(shared.clone(), self.system.enrol(shared.clone())?);
+        let life = live(estate, self.seed, self.on_panic.unwrap_or(default));
+        Ok(Starting { cell: Some(Cell::new(Box::pin(life), shared.clone())), shared })
+    }
+}
+
+impl<A: Actor> IntoFuture for Spawn<A> {
+    type Output = Result<ActorRef<A>>;
+    type IntoFuture = Spawning<A>;
+
+    fn into_future(self) -> Spawning<A> {
+        Spawning { stage: Stage::Configured(self) }
+    }
+}
+
+impl<A: Actor> fmt::Debug for Spawn<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Spawn").field("system", &self.system.name()).field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// The future of a [`Spawn`].
+#[must_use = "an actor is spawned when the spawn is awaited"]
+pub struct Spawning<A: Actor> {
+    stage: Stage<A>,
+}
+
+enum Stage<A: Actor> {
+    Configured(Spawn<A>),
+    Starting(Starting<A>),
+    Over,
+}
+
+struct Starting<A: Actor> {
+    shared: Arc<Shared<A>>,
+    cell: Option<Cell>,
+}
+
+impl<A: Actor> Starting<A> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        let Some(cell) = &mut self.cell else { unreachable!("a spawn is polled to its end once") };
+        let started = ready!(cell.poll_start(cx));
+        let cell = self.cell.take().filter(|_| started);
+        Poll::Ready(match cell {
+            Some(cell) => self.shared.head.system.host().spawn(cell),
+            None => Err(self.failure()),
+        })
+    }
+
+    /// Why the actor ended instead of starting.
+    fn failure(&self) -> Error {
+        let error = Error::new(ErrorKind::StartFailed);
+        match self.shared.head.end.get() {
+            Some(StopReason::Failed(cause)) => error.because(cause.clone()),
+            Some(reason) => error.with("reason", reason),
+            None => error,
+        }
+    }
+}
+
+// Nothing in it is pinned: the life of the actor is boxed.
+impl<A: Actor> Unpin for Spawning<A> {}
+
+impl<A: Actor> Future for Spawning<A> {
+    type Output = Result<ActorRef<A>>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut starting = match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Configured(spawn) => spawn.begin()?,
+            Stage::Starting(starting) => starting,
+            Stage::Over => panic!("a spawn was polled after it had ended"),
+        };
+        match starting.poll(cx) {
+            Poll::Pending => {
+                self.stage = Stage::Starting(starting);
+                Poll::Pending
+            }
+            Poll::Ready(spawned) => Poll::Ready(spawned.map(|()| ActorRef { shared: starting.shared })),
+        }
+    }
+}
+
+impl<A: Actor> fmt::Debug for Spawning<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Spawning").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,175 @@
+//! The contract between the kernel and a runtime: what an adapter is given, and what it owes.
+//!
+//! An adapter contains no semantics. It is handed a [`Cell`], which is a whole actor with its mailbox,
+//! hooks, failures and restarts, and only finds it a native actor to live in:
+//!
+//! 1. [`Backend::spawn`] creates the native actor around the cell and calls [`Cell::bind`] **before** the
+//!    cell is run for the first time.
+//! 2. The native actor runs the cell in one of two ways, always one poll at a time:
+//!    - *resident*: a runtime that lets a future live inside the actor polls [`Cell::poll_run`] to its end;
+//!    - *by turns*: a runtime whose actors only react to messages runs one [`Cell::poll_turn`] at once, then one
+//!      for each [`Host::wake`], and obeys the [`TurnEnd`].
+//! 3. A cell that has ended says how ([`Exit`]). The native actor ends, too, and **reports a failure as a
+//!    failure** to native supervisors.
+//! 4. When the native runtime ends the actor from outside, the adapter says so with [`Cell::end`] and runs the
+//!    cell to its end if it still can, or drops it. Dropping is always safe: it counts as a kill, answers every asker and
+//!    tells every waiter. A cell must not be kept alive or forgotten after its native actor.
+//! 5. The death of a native peer or child must not end the actor; on some runtimes that needs an override.
+//!
+//! The conformance suite checks all of this: an adapter that passes it is correct.
+
+use std::any::Any;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use crate::mailbox::Ending;
+use crate::shared::{Control, Life};
+use crate::turn::{Mode, Progress};
+use crate::{Error, Result, StopReason};
+
+pub use crate::life::TURN;
+
+/// A runtime that can host actors.
+pub trait Backend: Send + Sync + 'static {
+    /// The name of the runtime, for people.
+    fn name(&self) -> &'static str;
+
+    /// Creates a native actor around the cell. It is called inside a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// When the runtime refuses. The cell is dropped then, and the error is returned by `spawn`.
+    fn spawn(&self, cell: Cell) -> Result<()>;
+}
+
+/// The native actor of one cell, as seen by everyone who sends to it.
+pub trait Host: Send + Sync + 'static {
+    /// Makes the native actor run [`Cell::poll_turn`] soon, from any thread, without blocking.
+    ///
+    /// A wake that the native actor refuses, because it is ending, may be ignored: the end of the cell takes
+    /// care of what is queued. A resident cell never asks for it.
+    fn wake(&self) {}
+
+    /// The native handle, for [`ActorRef::native`](crate::ActorRef::native).
+    fn native(&self) -> &(dyn Any + Send + Sync);
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone)]
+pub enum TurnEnd {
+    /// Nothing to do: wait for the next wake.
+    Idle,
+    /// The turn's budget is spent. Look at native signals, then run another turn without waiting for a wake.
+    /// When the runtime refuses to schedule one, because it is draining, run it at once.
+    More,
+    /// The actor has ended: end the native one.
+    Ended(Exit),
+}
+
+/// How an actor ended, as far as a native runtime cares.
+#[derive(Debug, Clone)]
+pub enum Exit {
+    /// It stopped, or drained.
+    Normal,
+    /// It was killed.
+    Killed,
+    /// It failed: native supervisors must see this error.
+    Failed(Error),
+}
+
+/// How a native runtime ends an actor from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NativeEnd {
+    /// Handle what has been accepted, then stop.
+    Drain,
+    /// Stop after the current message.
+    Stop,
+    /// Stop now; no hook runs.
+    Kill,
+}
+
+/// An actor, ready to be run by a backend.
+pub struct Cell {
+    life: Option<Life>,
+    control: Arc<dyn Control>,
+}
+
+impl Cell {
+    pub(crate) fn new(life: Life, control: Arc<dyn Control>) -> Self {
+        Self { life: Some(life), control }
+    }
+
+    /// Tells the cell where it lives. Call it once, before the first turn.
+    pub fn bind(&self, host: impl Host) {
+        // A second host would never be woken: the first one stays.
+        let _ = self.control.head().host.set(Box::new(host));
+    }
+
+    /// The actor's name, or its type and number.
+    pub fn label(&self) -> String {
+        self.control.label()
+    }
+
+    /// Runs one turn: a bounded number of messages.
+    pub fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<TurnEnd> {
+        match self.poll(cx, Mode::Turns) {
+            Poll::Ready(exit) => Poll::Ready(TurnEnd::Ended(exit)),
+            Poll::Pending => match self.control.head().slate.progress() {
+                Progress::Parked => Poll::Ready(TurnEnd::Idle),
+                Progress::Spent => Poll::Ready(TurnEnd::More),
+                Progress::Waiting | Progress::Started => Poll::Pending,
+            },
+        }
+    }
+
+    /// Runs the actor until it ends. Between messages it stays pending and is woken by its waker.
+    pub fn poll_run(&mut self, cx: &mut Context<'_>) -> Poll<Exit> {
+        let exit = self.poll(cx, Mode::Resident);
+        if exit.is_pending() && self.control.head().slate.progress() == Progress::Spent {
+            cx.waker().wake_by_ref();
+        }
+        exit
+    }
+
+    /// Says that the native host is ending. Then run the cell to its end with [`poll_run`](Self::poll_run).
+    pub fn end(&self, how: NativeEnd) {
+        self.control.signal(match how {
+            NativeEnd::Drain => Ending::Drain,
+            NativeEnd::Stop => Ending::Stop,
+            NativeEnd::Kill => Ending::Kill,
+        });
+    }
+
+    /// Polls until `on_start` is done. `Ready` means that the actor ended instead.
+    pub(crate) fn poll_start(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        match self.poll(cx, Mode::Turns) {
+            Poll::Ready(_) => Poll::Ready(false),
+            Poll::Pending if self.control.head().slate.progress() == Progress::Started => Poll::Ready(true),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>, mode: Mode) -> Poll<Exit> {
+        if let Some(life) = &mut self.life {
+            self.control.head().slate.begin(mode);
+            // User code is contained inside; this is for a panic of the kernel itself.
+            match catch_unwind(AssertUnwindSafe(|| life.as_mut().poll(cx))) {
+                Ok(Poll::Pending) => return Poll::Pending,
+                Ok(Poll::Ready(())) | Err(_) => self.life = None,
+            }
+        }
+        Poll::Ready(match self.control.head().end.get() {
+            Some(StopReason::Failed(error)) => Exit::Failed(error.clone()),
+            Some(StopReason::Killed) | None => Exit::Killed,
+            Some(StopReason::Stopped | StopReason::Drained) => Exit::Normal,
+        })
+    }
+}
+
+impl fmt::Debug for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Cell").field(&self.label()).finish()
+    }
+}

@@ -1,0 +1,221 @@
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use slab::Slab;
+
+use crate::event::Events;
+use crate::shared::{Control, Shared};
+use crate::spi::Backend;
+use crate::{Actor, ActorRef, Error, ErrorKind, Event, Result, Source, Spawn, name};
+
+const DEFAULT_GRACE: Duration = Duration::from_secs(10);
+
+/// A world of actors on one backend. Cheap to clone; every clone is the same system.
+///
+/// Systems are independent: two in one process, on the same backend or on different ones, never collide, and
+/// their actors can hold each other's refs.
+#[derive(Clone)]
+pub struct System {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    name: String,
+    backend: Box<dyn Backend>,
+    grace: Duration,
+    events: Events,
+    registry: Mutex<Registry>,
+}
+
+/// Who lives here. One lock, taken when an actor is born and when it is gone.
+#[derive(Default)]
+struct Registry {
+    closed: bool,
+    live: Slab<Arc<dyn Control>>,
+    names: HashMap<Arc<str>, Weak<dyn Control>>,
+}
+
+impl System {
+    /// Starts to configure a system.
+    pub fn builder(name: impl Into<String>) -> SystemBuilder {
+        SystemBuilder { name: name.into(), backend: None, grace: DEFAULT_GRACE, observers: Vec::new() }
+    }
+
+    /// The system's name.
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// The name of the runtime underneath.
+    pub fn backend(&self) -> &'static str {
+        self.inner.backend.name()
+    }
+
+    /// Spawns an actor from a factory, which lets it be restarted, or from a value.
+    ///
+    /// Await it for the ref: the actor has started by then. `on_start` runs in the awaiting task, so dropping
+    /// the future before it is ready abandons the actor.
+    pub fn spawn<K, S: Source<K>>(&self, source: S) -> Spawn<S::Actor> {
+        Spawn::new(self.clone(), source.into_seed())
+    }
+
+    /// The live actor of this name, if there is one and it is an `A`.
+    pub fn get<A: Actor>(&self, name: &str) -> Option<ActorRef<A>> {
+        let control = self.registry().names.get(name)?.upgrade()?;
+        control.into_any().downcast::<Shared<A>>().ok().map(|shared| ActorRef { shared })
+    }
+
+    /// How many actors live here.
+    pub fn live(&self) -> usize {
+        self.registry().live.len()
+    }
+
+    /// How many messages were not handled so far: see [`Event::DeadLetter`].
+    pub fn dead_letters(&self) -> u64 {
+        self.inner.events.dead_letters()
+    }
+
+    /// Waits until every actor that lives now has ended.
+    ///
+    /// # Errors
+    ///
+    /// The failure of the actor that failed first. The others have ended, too, by then.
+    pub async fn wait_all(&self) -> Result<()> {
+        let live = self.snapshot();
+        let mut ends: FuturesUnordered<_> = live.iter().map(|actor| actor.head().end.wait()).collect();
+        let mut first = Ok(());
+        while let Some(reason) = ends.next().await {
+            if let (Ok(()), Some(error)) = (&first, reason.failure()) {
+                first = Err(error.clone());
+            }
+        }
+        first
+    }
+
+    pub(crate) fn events(&self) -> &Events {
+        &self.inner.events
+    }
+
+    pub(crate) fn grace(&self) -> Duration {
+        self.inner.grace
+    }
+
+    pub(crate) fn host(&self) -> &dyn Backend {
+        &*self.inner.backend
+    }
+
+    /// Lets nobody in any more.
+    pub(crate) fn close(&self) {
+        self.registry().closed = true;
+    }
+
+    pub(crate) fn snapshot(&self) -> Vec<Arc<dyn Control>> {
+        self.registry().live.iter().map(|(_, actor)| actor.clone()).collect()
+    }
+
+    /// Takes a new actor in, under its name.
+    pub(crate) fn enrol(&self, actor: Arc<dyn Control>) -> Result<Enrolment> {
+        let name = actor.head().name.clone();
+        let mut registry = self.registry();
+        if registry.closed {
+            return Err(Error::new(ErrorKind::SystemShutDown).with("system", self.name()));
+        }
+        if let Some(name) = &name {
+            if registry.names.contains_key(name) {
+                return Err(Error::new(ErrorKind::NameTaken).with("actor", name).with("system", self.name()));
+            }
+            registry.names.insert(name.clone(), Arc::downgrade(&actor));
+        }
+        let key = registry.live.insert(actor);
+        Ok(Enrolment { system: self.clone(), key })
+    }
+
+    fn registry(&self) -> MutexGuard<'_, Registry> {
+        self.inner.registry.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for System {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("System")
+            .field("name", &self.inner.name)
+            .field("backend", &self.backend())
+            .field("live", &self.live())
+            .finish_non_exhaustive()
+    }
+}
+
+/// An actor's place in its system, until it is dropped.
+pub(crate) struct Enrolment {
+    system: System,
+    key: usize,
+}
+
+impl Drop for Enrolment {
+    fn drop(&mut self) {
+        let mut registry = self.system.registry();
+        let actor = registry.live.remove(self.key);
+        if let Some(name) = &actor.head().name {
+            registry.names.remove(name);
+        }
+    }
+}
+
+/// Configures a [`System`].
+#[must_use]
+pub struct SystemBuilder {
+    name: String,
+    backend: Option<Box<dyn Backend>>,
+    grace: Duration,
+    observers: Vec<Box<dyn Fn(&Event) + Send + Sync>>,
+}
+
+impl SystemBuilder {
+    /// The runtime that the actors run on.
+    pub fn backend(mut self, backend: impl Backend) -> Self {
+        self.backend = Some(Box::new(backend));
+        self
+    }
+
+    /// How long [`System::shutdown`] may take; ten seconds if not set.
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
+    }
+
+    /// Is called with every [`Event`], in the task in which it happens: be quick. Panics are contained.
+    pub fn observe(mut self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.observers.push(Box::new(observer));
+        self
+    }
+
+    /// Builds the system.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidName`](ErrorKind::InvalidName) and [`NoBackend`](ErrorKind::NoBackend).
+    pub fn build(self) -> Result<System> {
+        name::check("system", &self.name)?;
+        let Some(backend) = self.backend else {
+            return Err(Error::new(ErrorKind::NoBackend).with("system", self.name));
+        };
+        let inner = Inner {
+            name: self.name,
+            backend,
+            grace: self.grace,
+            events: Events::new(self.observers),
+            registry: Mutex::default(),
+        };
+        Ok(System { inner: Arc::new(inner) })
+    }
+}
+
+impl fmt::Debug for SystemBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SystemBuilder").field("name", &self.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,85 @@
+//! Whose turn it is on this thread, and how a poll of a cell went.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use crate::Pid;
+
+thread_local! {
+    static CURRENT: Cell<Pid> = const { Cell::new(Pid::NOBODY) };
+}
+
+/// The actor whose code is being polled on this thread.
+pub(crate) fn current() -> Pid {
+    CURRENT.get()
+}
+
+/// Marks this thread as polling `pid`'s code until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Entered(Pid);
+
+impl Entered {
+    pub(crate) fn new(pid: Pid) -> Self {
+        Self(CURRENT.replace(pid))
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        CURRENT.set(self.0);
+    }
+}
+
+/// The slate between a cell and whoever polls it: before a poll it says how the cell is run, after a poll
+/// that returned `Pending` it says why.
+#[derive(Debug)]
+pub(crate) struct Slate(AtomicU8);
+
+/// How the cell is being run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// By turns: a cell with nothing to do ends its turn.
+    Turns = 0,
+    /// As one long future: a cell with nothing to do stays pending.
+    Resident = 1,
+}
+
+/// Why the cell is pending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// User code awaits something; its waker is registered.
+    Waiting,
+    /// `on_start` is done; the cell can be handed to the backend.
+    Started = 2,
+    /// Nothing to do; the next message asks the backend for a turn.
+    Parked = 3,
+    /// The turn's budget is spent and there is more to do.
+    Spent = 4,
+}
+
+impl Slate {
+    pub(crate) fn new() -> Self {
+        Self(AtomicU8::new(Mode::Turns as u8))
+    }
+
+    pub(crate) fn begin(&self, mode: Mode) {
+        self.0.store(mode as u8, Ordering::Relaxed);
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        if self.0.load(Ordering::Relaxed) == Mode::Resident as u8 { Mode::Resident } else { Mode::Turns }
+    }
+
+    pub(crate) fn report(&self, progress: Progress) {
+        self.0.store(progress as u8, Ordering::Relaxed);
+    }
+
+    pub(crate) fn progress(&self) -> Progress {
+        match self.0.load(Ordering::Relaxed) {
+            2 => Progress::Started,
+            3 => Progress::Parked,
+            4 => Progress::Spent,
+            _ => Progress::Waiting,
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Runs dactor actors on [kameo](https://docs.rs/kameo).
+//!
+//! Every dactor actor is a kameo actor that keeps its cell running between native signals. [`KameoInterop`]
+//! gives the native ref, for links and supervision.
+
+mod backend;
+mod host;
+mod interop;
+
+pub use backend::{Kameo, kameo};
+pub use host::Host;
+pub use interop::KameoInterop;

@@ -1,0 +1,48 @@
+//! Derive macros of dactor. Everything they write can be written by hand.
+//!
+//! `#[derive(Message)]` implements `dactor::Message`:
+//!
+//! | attribute | meaning | default |
+//! | --- | --- | --- |
+//! | `#[message(reply = T)]` | what the handler answers | `()` |
+//! | `#[message(crate = path)]` | where the trait is found | `::dactor` |
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{DeriveInput, Path, Type, parse_quote};
+
+/// Implements `Message`. See the crate's documentation for the attributes.
+#[proc_macro_derive(Message, attributes(message))]
+pub fn derive_message(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    let input = syn::parse_macro_input!(input as DeriveInput);
+    message(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+fn message(input: &DeriveInput) -> syn::Result<TokenStream> {
+    let mut reply: Type = parse_quote!(());
+    let mut krate: Path = parse_quote!(::dactor);
+    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("message")) {
+        attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("reply") {
+                reply = meta.value()?.parse()?;
+            } else if meta.path.is_ident("crate") {
+                krate = meta.value()?.parse()?;
+            } else {
+                return Err(meta.error("expected `reply = Type` or `crate = path`"));
+            }
+            Ok(())
+        })?;
+    }
+    let name = &input.ident;
+    let mut generics = input.generics.clone();
+    for parameter in input.generics.type_params() {
+        let ident = &parameter.ident;
+        generics.make_where_clause().predicates.push(parse_quote!(#ident: ::core::marker::Send + 'static));
+    }
+    let (implemented, used, bounds) = generics.split_for_impl();
+    Ok(quote! {
+        impl #implemented #krate::Message for #name #used #bounds {
+            type Reply = #reply;
+        }
+    })
+}

@@ -1,0 +1,100 @@
+use std::any::Any;
+use std::future::poll_fn;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use dactor_core::spi::{Cell, Exit, NativeEnd, TurnEnd};
+use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SupervisionEvent};
+
+/// The ractor actor that a cell lives in.
+///
+/// The cell is in the actor value, not in its `State`: on a kill the state travels in the supervisor's event
+/// and would be dropped whenever that is.
+pub(crate) struct Host {
+    cell: Mutex<Cell>,
+}
+
+impl Host {
+    pub(crate) fn new(cell: Cell) -> Self {
+        Self { cell: Mutex::new(cell) }
+    }
+
+    /// Only the actor's own task comes here, so the lock is always free.
+    fn cell(&self) -> MutexGuard<'_, Cell> {
+        self.cell.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn turn(&self, myself: &ActorRef<()>) -> Result<(), ActorProcessingErr> {
+        loop {
+            match poll_fn(|cx| self.cell().poll_turn(cx)).await {
+                TurnEnd::Idle => return Ok(()),
+                // Refused when ractor drains: nobody will come back, so the turns go on here.
+                TurnEnd::More if myself.cast(()).is_err() => {}
+                TurnEnd::More => return Ok(()),
+                TurnEnd::Ended(Exit::Normal) => {
+                    myself.stop(None);
+                    return Ok(());
+                }
+                TurnEnd::Ended(Exit::Killed) => {
+                    myself.kill();
+                    return Ok(());
+                }
+                TurnEnd::Ended(Exit::Failed(error)) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+impl Actor for Host {
+    type Msg = ();
+    type State = ();
+    type Arguments = ();
+
+    async fn pre_start(&self, myself: ActorRef<()>, (): ()) -> Result<(), ActorProcessingErr> {
+        self.cell().bind(Native { cell: myself.get_cell(), actor: myself });
+        Ok(())
+    }
+
+    async fn post_start(&self, myself: ActorRef<()>, (): &mut ()) -> Result<(), ActorProcessingErr> {
+        self.turn(&myself).await
+    }
+
+    async fn handle(&self, myself: ActorRef<()>, (): (), (): &mut ()) -> Result<(), ActorProcessingErr> {
+        self.turn(&myself).await
+    }
+
+    /// A supervised or linked actor's end is no reason to end: ractor's default would stop this one.
+    async fn handle_supervisor_evt(
+        &self,
+        _: ActorRef<()>,
+        _: SupervisionEvent,
+        (): &mut (),
+    ) -> Result<(), ActorProcessingErr> {
+        Ok(())
+    }
+
+    /// Runs after a native stop or drain, too: then the cell still has its own end before it.
+    async fn post_stop(&self, _: ActorRef<()>, (): &mut ()) -> Result<(), ActorProcessingErr> {
+        self.cell().end(NativeEnd::Stop);
+        match poll_fn(|cx| self.cell().poll_run(cx)).await {
+            Exit::Failed(error) => Err(error.into()),
+            Exit::Normal | Exit::Killed => Ok(()),
+        }
+    }
+}
+
+/// The ractor actor as its senders see it.
+struct Native {
+    actor: ActorRef<()>,
+    cell: ActorCell,
+}
+
+impl dactor_core::spi::Host for Native {
+    fn wake(&self) {
+        // Refused when the actor is ending: its end takes care of what is queued.
+        let _ = self.actor.cast(());
+    }
+
+    fn native(&self) -> &(dyn Any + Send + Sync) {
+        &self.cell
+    }
+}

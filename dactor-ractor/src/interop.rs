@@ -1,0 +1,14 @@
+use dactor_core::ActorRef;
+use ractor::ActorCell;
+
+/// The way from a dactor ref to ractor.
+pub trait RactorInterop {
+    /// The native cell, when the actor runs on ractor and has started.
+    fn ractor(&self) -> Option<&ActorCell>;
+}
+
+impl<A: dactor_core::Actor> RactorInterop for ActorRef<A> {
+    fn ractor(&self) -> Option<&ActorCell> {
+        self.native()?.downcast_ref()
+    }
+}

@@ -1,0 +1,31 @@
+#![doc = include_str!("../README.md")]
+
+pub use dactor_core::*;
+pub use dactor_macros::Message;
+
+#[cfg(feature = "kameo")]
+pub use dactor_kameo::{KameoInterop, kameo};
+#[cfg(feature = "ractor")]
+pub use dactor_ractor::{RactorInterop, ractor};
+#[cfg(any(feature = "ractor", feature = "kameo"))]
+pub use default_backend::DefaultBackend;
+
+#[cfg(any(feature = "ractor", feature = "kameo"))]
+mod default_backend;
+
+/// What most files need: `use dactor::prelude::*;`.
+pub mod prelude {
+    pub use std::time::Duration;
+
+    #[cfg(any(feature = "ractor", feature = "kameo"))]
+    pub use crate::DefaultBackend as _;
+    #[cfg(feature = "kameo")]
+    pub use crate::KameoInterop as _;
+    pub use crate::Message;
+    #[cfg(feature = "ractor")]
+    pub use crate::RactorInterop as _;
+    pub use crate::{
+        Actor, ActorRef, Context, Directive, Error, ErrorKind, Failure, Handler, Outcome, Recipient, SendError,
+        StopReason, System, WeakRef,
+    };
+}
