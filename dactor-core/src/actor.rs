@@ -14,6 +14,11 @@ use crate::{Context, Failure, Message, Outcome, StopReason};
 /// | [`on_restart`](Actor::on_restart) | on the fresh instance that replaces a failed one | the actor stops as failed |
 /// | [`on_error`](Actor::on_error) | after a handler returned `Err` (a panic does not come here) | the actor stops as failed |
 /// | [`on_stop`](Actor::on_stop) | after the last message, unless the actor was killed or its instance is lost | the stop reason becomes that failure |
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an actor",
+    label = "not an actor",
+    note = "write `impl Actor for {Self} {{}}`: every hook has a default"
+)]
 pub trait Actor: Sized + Send + 'static {
     /// Runs before the first message. Messages sent meanwhile wait.
     fn on_start(&mut self, ctx: &mut Context<Self>) -> impl Future<Output = Outcome<()>> + Send {
@@ -78,6 +83,11 @@ pub trait Actor: Sized + Send + 'static {
 ///     }
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "the actor `{Self}` does not handle the message `{M}`",
+    label = "no `Handler<{M}>` for `{Self}`",
+    note = "write `impl Handler<{M}> for {Self} {{ async fn handle(&mut self, message: {M}, ctx: &mut Context<Self>) -> Outcome<..> {{ .. }} }}`"
+)]
 pub trait Handler<M: Message>: Actor {
     /// Handles one message. The actor handles nothing else until the future completes.
     fn handle(

@@ -27,6 +27,8 @@ mod spawn;
 pub mod spi;
 mod stop;
 mod system;
+#[cfg(feature = "testkit")]
+pub mod testkit;
 mod turn;
 
 pub use actor::{Actor, Directive, Handler};

@@ -13,7 +13,7 @@
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -112,7 +112,7 @@ impl<A: Actor> Alive<'_, A> {
         let reason = match (left, &mut actor) {
             (Left::Sound(reason), Some(actor)) => {
                 let stopping = actor.on_stop(&reason, &mut self.ctx);
-                match guarded(self.shared, stopping).await {
+                match hook(self.shared, stopping).await {
                     Ok(Ok(())) => reason,
                     Ok(Err(failure)) => self.failed("on_stop", &failure),
                     Err(Cut::Panicked(panic)) => StopReason::Failed(self.panicked("on_stop", panic)),
@@ -127,7 +127,7 @@ impl<A: Actor> Alive<'_, A> {
 
     /// Makes an instance and runs its first hook: `on_start`, or `on_restart` after a failure.
     async fn start(&mut self, failure: Option<&Error>) -> Result<A, StopReason> {
-        let hook = if failure.is_some() { "on_restart" } else { "on_start" };
+        let which = if failure.is_some() { "on_restart" } else { "on_start" };
         let entered = Entered::new(self.shared.head.pid);
         let grown = contain(|| self.seed.grow());
         drop(entered);
@@ -145,13 +145,13 @@ impl<A: Actor> Alive<'_, A> {
             Err(panic) => return Err(StopReason::Failed(self.panicked("factory", panic))),
         };
         let started: Result<Outcome<()>, Cut> = match failure {
-            None => guarded(self.shared, actor.on_start(&mut self.ctx)).await,
-            Some(failure) => guarded(self.shared, actor.on_restart(failure, &mut self.ctx)).await,
+            None => hook(self.shared, actor.on_start(&mut self.ctx)).await,
+            Some(failure) => hook(self.shared, actor.on_restart(failure, &mut self.ctx)).await,
         };
         let reason = match started {
             Ok(Ok(())) => return Ok(actor),
-            Ok(Err(failure)) => self.failed(hook, &failure),
-            Err(Cut::Panicked(panic)) => StopReason::Failed(self.panicked(hook, panic)),
+            Ok(Err(failure)) => self.failed(which, &failure),
+            Err(Cut::Panicked(panic)) => StopReason::Failed(self.panicked(which, panic)),
             Err(Cut::Killed) => StopReason::Killed,
         };
         discard(actor);
@@ -169,7 +169,7 @@ impl<A: Actor> Alive<'_, A> {
                 Ending::Kill => return Left::Lost(StopReason::Killed),
             }
             let Some(envelope) = estate.batch.pop_front() else {
-                if !refill(shared, &mut estate.batch).await {
+                if !refill(shared, &mut estate.batch, &mut handled).await {
                     return Left::Sound(StopReason::Drained);
                 }
                 continue;
@@ -182,15 +182,20 @@ impl<A: Actor> Alive<'_, A> {
             }
             handled += 1;
             let (message, asked) = (envelope.message_type(), envelope.is_ask());
-            let Some(running) = envelope.dispatch(instance, &mut self.ctx, &**shared) else { continue };
-            let (error, directive) = match guarded(shared, running).await {
+            // Pinned where it is made: a running handler is large, and moving it is what a tell would cost.
+            let outcome = {
+                let running = pin!(envelope.dispatch(instance, &mut self.ctx, &**shared));
+                let Some(running) = running.as_pin_mut() else { continue };
+                guarded(shared, running).await
+            };
+            let (error, directive) = match outcome {
                 Ok(Handled::Done) => continue,
                 Ok(Handled::Failed(failure)) => {
                     let error = self.error(ErrorKind::Failed, message).because_shared(failure.shared());
                     if !asked {
                         shared.head.system.events().failed(&**shared, message, &error);
                     }
-                    match guarded(shared, instance.on_error(&failure, &mut self.ctx)).await {
+                    match hook(shared, instance.on_error(&failure, &mut self.ctx)).await {
                         Ok(directive) => (error, directive),
                         Err(Cut::Killed) => return Left::Lost(StopReason::Killed),
                         Err(Cut::Panicked(panic)) => {
@@ -238,9 +243,13 @@ impl<A: Actor> Alive<'_, A> {
     }
 }
 
+/// Runs a hook as [`guarded`] code.
+async fn hook<A: Actor, F: Future>(shared: &Shared<A>, code: F) -> Result<F::Output, Cut> {
+    guarded(shared, pin!(code)).await
+}
+
 /// Polls user code as this actor's: contains its panics, and leaves it at the await where a kill finds it.
-async fn guarded<A: Actor, F: Future>(shared: &Shared<A>, code: F) -> Result<F::Output, Cut> {
-    let mut code = pin!(code);
+async fn guarded<A: Actor, F: Future>(shared: &Shared<A>, mut code: Pin<&mut F>) -> Result<F::Output, Cut> {
     poll_fn(|cx| {
         if shared.mailbox.ending() == Ending::Kill {
             return Poll::Ready(Err(Cut::Killed));
@@ -259,20 +268,32 @@ async fn guarded<A: Actor, F: Future>(shared: &Shared<A>, code: F) -> Result<F::
 }
 
 /// Fills the batch, waiting for messages. `false` when the actor drains and there are no more.
-async fn refill<A: Actor>(shared: &Shared<A>, batch: &mut VecDeque<Envelope<A>>) -> bool {
+///
+/// A cell that is run by turns does not end its turn at once: it lingers, pending, until the runtime has
+/// nothing else to do. A conversation then wakes the cell's future and spares the native mailbox, and
+/// native signals are still looked at whenever the conversation pauses.
+async fn refill<A: Actor>(
+    shared: &Shared<A>,
+    batch: &mut VecDeque<Envelope<A>>,
+    since_native: &mut usize,
+) -> bool {
+    let mut lingered = false;
     poll_fn(|cx| {
-        let mode = shared.head.slate.mode();
-        let park = match mode {
-            Mode::Turns => Park::Native,
-            Mode::Resident => Park::Pending(cx.waker()),
-        };
+        let by_turns = shared.head.slate.mode() == Mode::Turns;
+        let park = if by_turns && lingered { Park::Native } else { Park::Pending(cx.waker()) };
         match shared.mailbox.take(batch, park) {
             Taken::Some => Poll::Ready(true),
             // A stronger request may have come meanwhile: the loop looks again.
             Taken::Ending => Poll::Ready(shared.mailbox.ending() != Ending::Drain),
             Taken::Parked => {
-                if mode == Mode::Turns {
+                if by_turns && lingered {
+                    lingered = false;
+                    *since_native = 0;
                     shared.head.slate.report(Progress::Parked);
+                } else if by_turns {
+                    lingered = true;
+                    // Wakes this task when its worker is about to park, not before.
+                    let _ = pin!(tokio::task::yield_now()).poll(cx);
                 }
                 Poll::Pending
             }

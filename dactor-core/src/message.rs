@@ -7,6 +7,11 @@ use crate::{Actor, Handler};
 /// Something that can be sent to an actor.
 ///
 /// Derive it (`#[derive(Message)] #[message(reply = u64)]`) or write the two lines by hand.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a message",
+    label = "not a message",
+    note = "write `#[derive(Message)]` on `{Self}`, and `#[message(reply = Type)]` if it is answered"
+)]
 pub trait Message: Send + 'static {
     /// What the handler answers; `()` for a message that only tells.
     type Reply: Send + 'static;
@@ -19,7 +24,7 @@ pub trait Message: Send + 'static {
 #[diagnostic::on_unimplemented(
     message = "the actor `{A}` does not handle the message `{Self}`",
     label = "no `Handler<{Self}>` for `{A}`",
-    note = "write `impl Handler<{Self}> for {A} {{ async fn handle(&mut self, message: {Self}, ctx: &mut Context<Self>) -> Outcome<..> }}`",
+    note = "write `impl Handler<{Self}> for {A} {{ async fn handle(&mut self, message: {Self}, ctx: &mut Context<Self>) -> Outcome<..> {{ .. }} }}`",
     note = "and `#[derive(Message)]` on `{Self}` if it is not a message yet"
 )]
 pub trait SentTo<A: Actor>: Message + sealed::Sealed<A> {

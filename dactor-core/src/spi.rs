@@ -44,6 +44,16 @@ pub trait Backend: Send + Sync + 'static {
     fn spawn(&self, cell: Cell) -> Result<()>;
 }
 
+impl Backend for Box<dyn Backend> {
+    fn name(&self) -> &'static str {
+        (**self).name()
+    }
+
+    fn spawn(&self, cell: Cell) -> Result<()> {
+        (**self).spawn(cell)
+    }
+}
+
 /// The native actor of one cell, as seen by everyone who sends to it.
 pub trait Host: Send + Sync + 'static {
     /// Makes the native actor run [`Cell::poll_turn`] soon, from any thread, without blocking.
