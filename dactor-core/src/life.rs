@@ -8,14 +8,17 @@
 //!               ended
 //! ```
 //!
-//! User code is polled only through [`guarded`], which contains its panics and sees a kill at every await.
+//! User code is polled only through [`guarded`], which sees a kill at every await. Panics are contained: a
+//! handler's by its envelope, which answers the asker, a hook's by [`hook`].
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
+
+use futures_util::FutureExt;
 
 use crate::envelope::{Envelope, Handled, Labelled};
 use crate::mailbox::{Ending, Park, Taken};
@@ -69,7 +72,10 @@ impl<A: Actor> Drop for Estate<A> {
     }
 }
 
-/// Why user code did not complete.
+/// The actor was killed while its code was running.
+struct Killed;
+
+/// Why a hook did not complete.
 enum Cut {
     Killed,
     Panicked(Panic),
@@ -105,6 +111,7 @@ impl<A: Actor> Alive<'_, A> {
             Ok(actor) => Some(actor),
             Err(reason) => return reason,
         };
+        self.shared.mailbox.started();
         pause(&self.shared.head.slate, Progress::Started).await;
         let left = self.messages(&mut actor, estate).await;
         // From here on nobody waits in vain, however long `on_stop` takes.
@@ -203,12 +210,12 @@ impl<A: Actor> Alive<'_, A> {
                         }
                     }
                 }
-                Ok(Handled::Panicked(panic)) | Err(Cut::Panicked(panic)) => {
+                Ok(Handled::Panicked(panic)) => {
                     let error = self.error(ErrorKind::Panicked, message).because(panic);
                     shared.head.system.events().failed(&**shared, message, &error);
                     (error, self.on_panic)
                 }
-                Err(Cut::Killed) => return Left::Lost(StopReason::Killed),
+                Err(Killed) => return Left::Lost(StopReason::Killed),
             };
             match directive {
                 Directive::Resume => {}
@@ -243,25 +250,30 @@ impl<A: Actor> Alive<'_, A> {
     }
 }
 
-/// Runs a hook as [`guarded`] code.
+/// Runs a hook as [`guarded`] code and contains its panics.
 async fn hook<A: Actor, F: Future>(shared: &Shared<A>, code: F) -> Result<F::Output, Cut> {
-    guarded(shared, pin!(code)).await
+    let code = pin!(AssertUnwindSafe(code).catch_unwind());
+    match guarded(shared, code).await {
+        Ok(Ok(output)) => Ok(output),
+        Ok(Err(payload)) => Err(Cut::Panicked(Panic::new(payload))),
+        Err(Killed) => Err(Cut::Killed),
+    }
 }
 
-/// Polls user code as this actor's: contains its panics, and leaves it at the await where a kill finds it.
-async fn guarded<A: Actor, F: Future>(shared: &Shared<A>, mut code: Pin<&mut F>) -> Result<F::Output, Cut> {
+/// Polls code of the user's that does not panic, as this actor's, and leaves it at the await where a kill
+/// finds it.
+async fn guarded<A: Actor, F: Future>(shared: &Shared<A>, mut code: Pin<&mut F>) -> Result<F::Output, Killed> {
     poll_fn(|cx| {
         if shared.mailbox.ending() == Ending::Kill {
-            return Poll::Ready(Err(Cut::Killed));
+            return Poll::Ready(Err(Killed));
         }
         let entered = Entered::new(shared.head.pid);
-        let polled = catch_unwind(AssertUnwindSafe(|| code.as_mut().poll(cx)));
+        let polled = code.as_mut().poll(cx);
         drop(entered);
         match polled {
-            Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
-            Ok(Poll::Pending) if shared.mailbox.wait_for_signal(cx.waker()) => Poll::Ready(Err(Cut::Killed)),
-            Ok(Poll::Pending) => Poll::Pending,
-            Err(payload) => Poll::Ready(Err(Cut::Panicked(Panic::new(payload)))),
+            Poll::Ready(output) => Poll::Ready(Ok(output)),
+            Poll::Pending if shared.mailbox.wait_for_signal(cx.waker()) => Poll::Ready(Err(Killed)),
+            Poll::Pending => Poll::Pending,
         }
     })
     .await
@@ -280,13 +292,15 @@ async fn refill<A: Actor>(
     let mut lingered = false;
     poll_fn(|cx| {
         let by_turns = shared.head.slate.mode() == Mode::Turns;
-        let park = if by_turns && lingered { Park::Native } else { Park::Pending(cx.waker()) };
+        // A turn that handled nothing has no conversation to wait for.
+        let native = by_turns && (lingered || *since_native == 0);
+        let park = if native { Park::Native } else { Park::Pending(cx.waker()) };
         match shared.mailbox.take(batch, park) {
             Taken::Some => Poll::Ready(true),
             // A stronger request may have come meanwhile: the loop looks again.
             Taken::Ending => Poll::Ready(shared.mailbox.ending() != Ending::Drain),
             Taken::Parked => {
-                if by_turns && lingered {
+                if native {
                     lingered = false;
                     *since_native = 0;
                     shared.head.slate.report(Progress::Parked);

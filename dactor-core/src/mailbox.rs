@@ -5,11 +5,12 @@
 //! refused message goes back whole, and exactly one caller is told to wake the actor.
 //!
 //! ```text
-//!            push / signal: Nudge::Host            take finds nothing
-//!   Idle ───────────────────────────► Scheduled ────────────────────► Idle       (turns)
-//!                                      ▲     │                          or
-//!          push / signal: Nudge::Waker │     └──────────────────────► Waiting    (resident, or a
-//!                                      └───────────────────────────────  │        handler is pending)
+//!   Starting ── launch finds nothing ──► Idle ◄──────────── take finds nothing (turns) ──┐
+//!      │                                  │ push / signal: Nudge::Host                    │
+//!      └── launch finds work: Nudge::Host ┴───────────────► Scheduled ───────────────────┤
+//!                                                              ▲                          │
+//!                          push / signal: Nudge::Waker         │    take finds nothing (resident,
+//!                                                           Waiting ◄─ lingering), handler pending ┘
 //! ```
 
 use std::collections::VecDeque;
@@ -49,6 +50,8 @@ pub(crate) enum Nudge {
     Nothing,
     /// The cell is parked in the runtime: ask the backend for a turn.
     Host,
+    /// The cell is parked in the runtime and is to stop: ask the backend to stop it.
+    Stop,
     /// The cell's future is pending: wake it.
     Waker(Waker),
 }
@@ -84,6 +87,7 @@ pub(crate) enum Taken {
 
 #[derive(Debug)]
 enum Phase {
+    Starting,
     Idle,
     Scheduled,
     Waiting(Waker, Lanes),
@@ -99,7 +103,7 @@ struct Inner<T> {
 impl<T> Inner<T> {
     fn nudge(&mut self, lane: Lanes) -> Nudge {
         match &self.phase {
-            Phase::Scheduled => return Nudge::Nothing,
+            Phase::Starting | Phase::Scheduled => return Nudge::Nothing,
             Phase::Waiting(_, Lanes::System) if lane == Lanes::All => return Nudge::Nothing,
             Phase::Waiting(..) | Phase::Idle => {}
         }
@@ -125,10 +129,10 @@ pub(crate) struct Mailbox<T> {
 }
 
 impl<T> Mailbox<T> {
-    /// An open mailbox of a cell that is about to run its first turn.
+    /// An open mailbox of a cell that is not in its host yet.
     pub(crate) fn new() -> Self {
         Self {
-            inner: Mutex::new(Inner { queue: VecDeque::new(), phase: Phase::Scheduled, open: true }),
+            inner: Mutex::new(Inner { queue: VecDeque::new(), phase: Phase::Starting, open: true }),
             ending: AtomicU8::new(Ending::None as u8),
         }
     }
@@ -155,7 +159,29 @@ impl<T> Mailbox<T> {
         }
         self.ending.store(ending as u8, Ordering::Release);
         inner.open = false;
-        inner.nudge(Lanes::System)
+        match inner.nudge(Lanes::System) {
+            Nudge::Host if ending == Ending::Stop => Nudge::Stop,
+            nudge => nudge,
+        }
+    }
+
+    /// `on_start` is done, and whoever ran it wakes nobody any more.
+    pub(crate) fn started(&self) {
+        self.lock().phase = Phase::Starting;
+    }
+
+    /// The cell is in its host: whatever came while it started is due now.
+    pub(crate) fn launch(&self) -> Nudge {
+        let mut inner = self.lock();
+        if !matches!(inner.phase, Phase::Starting) {
+            // The host runs the cell already.
+            return Nudge::Nothing;
+        }
+        inner.phase = Phase::Idle;
+        if inner.queue.is_empty() && self.ending() == Ending::None {
+            return Nudge::Nothing;
+        }
+        inner.nudge(Lanes::All)
     }
 
     /// How the actor has been asked to end.

@@ -41,16 +41,13 @@ impl Head {
         }
     }
 
-    fn act(&self, nudge: Nudge) {
+    pub(crate) fn act(&self, nudge: Nudge) {
         match nudge {
             Nudge::Nothing => {}
-            // A mailbox is parked natively only by a cell that runs in its host.
-            Nudge::Host => {
-                if let Some(host) = self.host.get() {
-                    host.wake();
-                }
-            }
             Nudge::Waker(waker) => waker.wake(),
+            // Only a cell that is in its host is parked there.
+            Nudge::Host => self.host.get().into_iter().for_each(|host| host.wake()),
+            Nudge::Stop => self.host.get().into_iter().for_each(|host| host.stop()),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use crate::envelope::Labelled;
 use crate::life::{Estate, live};
 use crate::mailbox::Mailbox;
 use crate::seed::Seed;
@@ -91,7 +92,13 @@ impl<A: Actor> Starting<A> {
         let started = ready!(cell.poll_start(cx));
         let cell = self.cell.take().filter(|_| started);
         Poll::Ready(match cell {
-            Some(cell) => self.shared.head.system.host().spawn(cell),
+            Some(cell) => {
+                let system = &self.shared.head.system;
+                let named = |error: Error| error.with("backend", system.backend()).with("actor", self.shared.label());
+                system.host().spawn(cell).map_err(named)?;
+                self.shared.head.act(self.shared.mailbox.launch());
+                Ok(())
+            }
             None => Err(self.failure()),
         })
     }

@@ -7,8 +7,8 @@
 //!    cell is run for the first time.
 //! 2. The native actor runs the cell in one of two ways, always one poll at a time:
 //!    - *resident*: a runtime that lets a future live inside the actor polls [`Cell::poll_run`] to its end;
-//!    - *by turns*: a runtime whose actors only react to messages runs one [`Cell::poll_turn`] at once, then one
-//!      for each [`Host::wake`], and obeys the [`TurnEnd`].
+//!    - *by turns*: a runtime whose actors only react to messages runs one [`Cell::poll_turn`] for each
+//!      [`Host::wake`], and obeys the [`TurnEnd`].
 //! 3. A cell that has ended says how ([`Exit`]). The native actor ends, too, and **reports a failure as a
 //!    failure** to native supervisors.
 //! 4. When the native runtime ends the actor from outside, the adapter says so with [`Cell::end`] and runs the
@@ -61,6 +61,13 @@ pub trait Host: Send + Sync + 'static {
     /// A wake that the native actor refuses, because it is ending, may be ignored: the end of the cell takes
     /// care of what is queued. A resident cell never asks for it.
     fn wake(&self) {}
+
+    /// Stops the native actor, which is idle; it then runs [`Cell::end`] as after any native stop.
+    ///
+    /// A runtime that can do that with less than a turn says so here.
+    fn stop(&self) {
+        self.wake();
+    }
 
     /// The native handle, for [`ActorRef::native`](crate::ActorRef::native).
     fn native(&self) -> &(dyn Any + Send + Sync);

@@ -23,17 +23,14 @@ impl Backend for Ractor {
     }
 
     fn spawn(&self, cell: Cell) -> Result<()> {
-        let label = cell.label();
-        let refused = |error: &dyn std::fmt::Display| {
-            Error::new(ErrorKind::Backend).because(error.to_string()).with("backend", "ractor").with("actor", &label)
-        };
+        let refused = |error: &dyn std::fmt::Display| Err(Error::new(ErrorKind::Backend).because(error.to_string()));
         // ractor's spawn waits only for `pre_start`, and ours does not wait; without the `unconstrained` it
         // could be tokio's budget that makes it.
         let spawning = pin!(tokio::task::unconstrained(ActorRuntime::spawn(None, Host::new(cell), ())));
         match spawning.poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(_)) => Ok(()),
-            Poll::Ready(Err(error)) => Err(refused(&error)),
-            Poll::Pending => Err(refused(&"the spawn did not complete at once")),
+            Poll::Ready(Err(error)) => refused(&error),
+            Poll::Pending => refused(&"the spawn did not complete at once"),
         }
     }
 }

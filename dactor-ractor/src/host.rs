@@ -50,12 +50,8 @@ impl Actor for Host {
     type Arguments = ();
 
     async fn pre_start(&self, myself: ActorRef<()>, (): ()) -> Result<(), ActorProcessingErr> {
-        self.cell().bind(Native { cell: myself.get_cell(), actor: myself });
+        self.cell().bind(Native { actor: myself });
         Ok(())
-    }
-
-    async fn post_start(&self, myself: ActorRef<()>, (): &mut ()) -> Result<(), ActorProcessingErr> {
-        self.turn(&myself).await
     }
 
     async fn handle(&self, myself: ActorRef<()>, (): (), (): &mut ()) -> Result<(), ActorProcessingErr> {
@@ -85,7 +81,6 @@ impl Actor for Host {
 /// The ractor actor as its senders see it.
 struct Native {
     actor: ActorRef<()>,
-    cell: ActorCell,
 }
 
 impl dactor_core::spi::Host for Native {
@@ -94,7 +89,12 @@ impl dactor_core::spi::Host for Native {
         let _ = self.actor.cast(());
     }
 
+    fn stop(&self) {
+        self.actor.stop(None);
+    }
+
     fn native(&self) -> &(dyn Any + Send + Sync) {
-        &self.cell
+        let cell: &ActorCell = &self.actor;
+        cell
     }
 }

@@ -1,0 +1,164 @@
+use std::cell::RefCell;
+use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Once};
+use std::thread;
+use std::time::Duration;
+
+use dactor_core::testkit::DrivenClock;
+
+use crate::{Lab, Pace, Rule, Subject};
+
+/// The name of every thread that runs a rule begins so: their panics are verdicts or injected, not news.
+const THREAD: &str = "dactor-rule";
+
+/// How patient a run is.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Settings {
+    /// How long a whole rule may take, by the wall clock.
+    pub watchdog: Duration,
+    /// How long one thing that must happen may take.
+    pub patience: Duration,
+    /// How long nothing must happen to count as silence.
+    pub silence: Duration,
+    /// Where the rules that race get their randomness from.
+    pub seed: u64,
+}
+
+impl Settings {
+    /// The defaults, overridden by the environment.
+    pub fn from_env() -> Self {
+        let number = |name: &str, default| {
+            std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+        };
+        let watchdog = number("DACTOR_CONFORMANCE_WATCHDOG_S", 30);
+        Self {
+            watchdog: Duration::from_secs(watchdog),
+            patience: Duration::from_secs(watchdog) / 3,
+            silence: Duration::from_millis(number("DACTOR_CONFORMANCE_SILENCE_MS", 50)),
+            seed: number("DACTOR_CONFORMANCE_SEED", 0x00da_c708),
+        }
+    }
+
+    /// Gives up sooner: for backends that are known to be broken.
+    #[must_use]
+    pub fn impatient(mut self) -> Self {
+        self.patience = Duration::from_millis(700);
+        self.watchdog = Duration::from_secs(5);
+        self
+    }
+}
+
+/// The runtime that a rule is run on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flavor {
+    /// tokio's current-thread runtime.
+    CurrentThread,
+    /// tokio's multi-thread runtime with two workers.
+    MultiThread,
+    /// A current-thread runtime with a driven clock.
+    DrivenClock,
+}
+
+impl Flavor {
+    /// The runtimes for rules of this pace.
+    pub fn of(pace: Pace) -> &'static [Self] {
+        match pace {
+            Pace::Free => &[Self::CurrentThread, Self::MultiThread],
+            Pace::OneThread => &[Self::CurrentThread],
+            Pace::Driven => &[Self::DrivenClock],
+        }
+    }
+
+    /// Its name in reports.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::CurrentThread => "current-thread",
+            Self::MultiThread => "multi-thread",
+            Self::DrivenClock => "driven-clock",
+        }
+    }
+}
+
+/// What came of a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is kept.
+    Passed,
+    /// The adapter declares that it does not apply, for this reason.
+    Ignored(String),
+    /// It is broken; the text says which rule it is and what happened.
+    Failed(String),
+}
+
+thread_local! {
+    static LAST_PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Runs one rule on a thread of its own.
+pub fn check(rule: &Rule, subject: Arc<dyn Subject>, flavor: Flavor, settings: &Settings) -> Verdict {
+    if let Some(capability) = rule.needs {
+        if let Err(reason) = subject.native().and_then(|native| native.supports(capability)) {
+            return Verdict::Ignored(reason.to_owned());
+        }
+    }
+    silence_injected_panics();
+    let (rule, settings) = (*rule, settings.clone());
+    let watchdog = settings.watchdog;
+    let (verdict, received) = mpsc::channel();
+    let body = move || {
+        let run = |clock| (rule.run)(Lab::new(subject, settings, clock));
+        let outcome = catch_unwind(AssertUnwindSafe(|| match flavor {
+            Flavor::DrivenClock => DrivenClock::run(|clock| run(Some(clock))),
+            Flavor::CurrentThread => {
+                tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(run(None));
+            }
+            Flavor::MultiThread => {
+                let mut builder = tokio::runtime::Builder::new_multi_thread();
+                let builder = builder.worker_threads(2).thread_name(THREAD).enable_all();
+                let runtime = builder.build().unwrap();
+                runtime.block_on(run(None));
+                // A worker that a broken adapter keeps busy must not hold up the verdict.
+                runtime.shutdown_background();
+            }
+        }));
+        let _ = verdict.send(outcome.map_err(|_| LAST_PANIC.take()));
+    };
+    if let Err(error) = thread::Builder::new().name(format!("{THREAD} {}", rule.id)).spawn(body) {
+        return broken(&rule, flavor, &error);
+    }
+    match received.recv_timeout(watchdog) {
+        Ok(Ok(())) => Verdict::Passed,
+        Ok(Err(panic)) => broken(&rule, flavor, &panic.unwrap_or_else(|| "panicked".to_owned())),
+        Err(RecvTimeoutError::Timeout) => broken(&rule, flavor, &format!("still running after {watchdog:?}")),
+        Err(RecvTimeoutError::Disconnected) => broken(&rule, flavor, &"its thread died"),
+    }
+}
+
+fn broken(rule: &Rule, flavor: Flavor, what: &dyn Display) -> Verdict {
+    Verdict::Failed(format!(
+        "{} ({}): {}\n  intent: {}\n  on the {} runtime: {what}",
+        rule.id,
+        rule.level.text(),
+        rule.text,
+        rule.intent,
+        flavor.text(),
+    ))
+}
+
+/// Keeps the panics of rules, and those that rules inject, off the screen; the last one is the verdict.
+fn silence_injected_panics() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let previous = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if thread::current().name().is_some_and(|name| name.starts_with(THREAD)) {
+                LAST_PANIC.replace(Some(info.to_string()));
+            } else {
+                previous(info);
+            }
+        }));
+    });
+}

@@ -1,0 +1,64 @@
+use crate::{State, Topic, rules};
+
+/// Why cells of the coverage table have no rule.
+#[derive(Debug, Clone, Copy)]
+pub struct Reason {
+    /// The row.
+    pub topic: Topic,
+    /// The columns.
+    pub states: &'static [State],
+    /// Why there is nothing to check.
+    pub why: &'static str,
+}
+
+/// The ways of dying, each a state of the table.
+pub(crate) const WAYS: &[State] = &[
+    State::Stopped,
+    State::Drained,
+    State::Killed,
+    State::Failed,
+    State::NativeStop,
+    State::NativeKill,
+    State::RuntimeDropped,
+];
+
+/// The cells without a rule.
+pub static REASONS: &[Reason] = &[];
+
+/// The ids of the rules for one cell.
+pub(crate) fn ids(topic: Topic, state: State) -> Vec<&'static str> {
+    rules().filter(|rule| rule.covers.contains(&(topic, state))).map(|rule| rule.id).collect()
+}
+
+/// The reason why one cell has no rule.
+pub(crate) fn reason(topic: Topic, state: State) -> Option<&'static Reason> {
+    REASONS.iter().find(|reason| reason.topic == topic && reason.states.contains(&state))
+}
+
+/// The cells that have neither a rule nor a reason.
+pub fn holes() -> Vec<(Topic, State)> {
+    cells().filter(|(topic, state)| ids(*topic, *state).is_empty() && reason(*topic, *state).is_none()).collect()
+}
+
+fn cells() -> impl Iterator<Item = (Topic, State)> {
+    Topic::ALL.iter().flat_map(|topic| State::ALL.iter().map(move |state| (*topic, *state)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cell_has_a_rule_or_a_reason() {
+        assert_eq!(holes(), []);
+    }
+
+    #[test]
+    fn no_reason_stands_beside_a_rule() {
+        for (topic, state) in cells() {
+            if let Some(reason) = reason(topic, state) {
+                assert_eq!(ids(topic, state), [""; 0], "{topic:?}, {state:?}: {}", reason.why);
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Deliberately broken backends: each does one thing wrong that a real adapter once did, or easily could.
+//!
+//! They prove the rules tagged `spi`: a rule that names a mutant must fail on it.
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+
+use dactor_core::spi::Cell;
+use tokio::runtime::Runtime;
+
+use crate::reference::Flaws;
+use crate::{Reference, Style, Subject};
+
+/// A broken backend.
+#[derive(Debug, Clone, Copy)]
+pub struct Mutant {
+    /// What rules call it.
+    pub name: &'static str,
+    /// What it does wrong.
+    pub what: &'static str,
+    style: Style,
+    flaw: Flaw,
+}
+
+impl Mutant {
+    /// The backend.
+    pub fn subject(&self) -> Arc<dyn Subject> {
+        Arc::new(Reference::broken(self.name, self.style, self.flaw))
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    LosesWakes,
+    IgnoresMore,
+    NeverYields,
+    EndsWhenIdle,
+    BindsLate,
+    RunsNothing,
+    DropsCell,
+    OutsideTokio,
+    ForeignRuntime,
+    OutlivesCell,
+    DiesWithPeer,
+    FailureLooksNormal,
+    KillLooksNormal,
+    IgnoresKill,
+    KillRunsHooks,
+    KeepsCellAfterKill,
+    IgnoresStop,
+    StopDropsCell,
+    StopDrains,
+    DrainStops,
+    DrainsOneTurn,
+}
+
+const fn mutant(name: &'static str, style: Style, flaw: Flaw, what: &'static str) -> Mutant {
+    Mutant { name, what, style, flaw }
+}
+
+/// All of them.
+pub static MUTANTS: &[Mutant] = &[
+    mutant("loses-wakes", Style::Turns, Flaw::LosesWakes, "drops every second wake"),
+    mutant("ignores-more", Style::Turns, Flaw::IgnoresMore, "waits for a wake after a turn that spent its budget"),
+    mutant("never-yields", Style::Turns, Flaw::NeverYields, "runs turn after turn without letting others run"),
+    mutant("ends-when-idle", Style::Turns, Flaw::EndsWhenIdle, "ends the native actor when it has nothing to do"),
+    mutant("leaves-when-idle", Style::Resident, Flaw::EndsWhenIdle, "leaves the cell the first time it is pending"),
+    mutant("binds-late", Style::Turns, Flaw::BindsLate, "binds the cell after its first turn"),
+    mutant("runs-nothing", Style::Resident, Flaw::RunsNothing, "accepts the cell and never runs it"),
+    mutant("drops-cell", Style::Resident, Flaw::DropsCell, "accepts the cell and drops it"),
+    mutant("outside-tokio", Style::Resident, Flaw::OutsideTokio, "runs the cell on a thread without a tokio runtime"),
+    mutant("foreign-runtime", Style::Resident, Flaw::ForeignRuntime, "runs the cell on a runtime of its own"),
+    mutant("outlives-cell", Style::Resident, Flaw::OutlivesCell, "does not end when the cell has ended"),
+    mutant("dies-with-peer", Style::Turns, Flaw::DiesWithPeer, "ends with a linked native actor"),
+    mutant("failure-looks-normal", Style::Turns, Flaw::FailureLooksNormal, "reports a failure as a normal end"),
+    mutant("kill-looks-normal", Style::Resident, Flaw::KillLooksNormal, "reports a kill as a normal end"),
+    mutant("ignores-kill", Style::Turns, Flaw::IgnoresKill, "does not see a native kill"),
+    mutant("kill-runs-hooks", Style::Resident, Flaw::KillRunsHooks, "treats a native kill as a stop"),
+    mutant("keeps-cell-after-kill", Style::Turns, Flaw::KeepsCellAfterKill, "forgets the cell after a native kill"),
+    mutant("ignores-stop", Style::Resident, Flaw::IgnoresStop, "does not see a native stop"),
+    mutant("stop-drops-cell", Style::Turns, Flaw::StopDropsCell, "drops the cell on a native stop"),
+    mutant("stop-drains", Style::Resident, Flaw::StopDrains, "handles everything queued on a native stop"),
+    mutant("drain-stops", Style::Resident, Flaw::DrainStops, "handles nothing more on a native drain"),
+    mutant("drains-one-turn", Style::Turns, Flaw::DrainsOneTurn, "runs one turn on a native drain"),
+];
+
+/// Starts the native actor where it belongs, or where the flaw wants it.
+pub(crate) fn launch(task: impl Future<Output = ()> + Send + 'static, flaw: Flaws) {
+    if flaw.is(Flaw::OutsideTokio) {
+        let builder = std::thread::Builder::new().name("dactor-rule outside".into());
+        builder.spawn(move || block_on(task)).expect("a thread");
+    } else if flaw.is(Flaw::ForeignRuntime) {
+        foreign().spawn(task);
+    } else {
+        tokio::spawn(task);
+    }
+}
+
+/// Keeps a cell for ever.
+pub(crate) fn forget(cell: Cell) {
+    static FORGOTTEN: Mutex<Vec<Cell>> = Mutex::new(Vec::new());
+    FORGOTTEN.lock().unwrap_or_else(PoisonError::into_inner).push(cell);
+}
+
+fn foreign() -> &'static Runtime {
+    static FOREIGN: OnceLock<Runtime> = OnceLock::new();
+    FOREIGN.get_or_init(|| {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder.worker_threads(1).enable_all().thread_name("dactor-rule foreign").build().expect("a runtime")
+    })
+}
+
+fn block_on(future: impl Future<Output = ()>) {
+    struct Unpark(std::thread::Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut future = std::pin::pin!(future);
+    while let Poll::Pending = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+        std::thread::park();
+    }
+}

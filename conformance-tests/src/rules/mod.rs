@@ -1,0 +1,92 @@
+//! The rules, by topic.
+
+mod ask;
+mod deliver;
+mod drain;
+mod ends;
+mod failure;
+mod fairness;
+mod kill;
+mod names;
+mod native;
+mod panics;
+mod race;
+mod refs;
+mod restart;
+mod shutdown;
+mod start;
+mod stop;
+mod wait;
+
+use crate::Rule;
+
+static ALL: &[&[Rule]] = &[
+    deliver::RULES,
+    ask::RULES,
+    start::RULES,
+    stop::RULES,
+    drain::RULES,
+    kill::RULES,
+    ends::RULES,
+    wait::RULES,
+    names::RULES,
+    failure::RULES,
+    panics::RULES,
+    restart::RULES,
+    shutdown::RULES,
+    refs::RULES,
+    race::RULES,
+    fairness::RULES,
+    native::RULES,
+];
+
+/// Every rule, in the order of the specification.
+pub fn rules() -> impl Iterator<Item = &'static Rule> {
+    ALL.iter().flat_map(|rules| rules.iter())
+}
+
+/// Makes an async function the body of a rule.
+macro_rules! body {
+    ($check:path) => {
+        |lab| Box::pin($check(lab))
+    };
+}
+pub(crate) use body;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::Tag;
+    use crate::mutants::MUTANTS;
+
+    #[test]
+    fn ids_are_unique_and_well_formed() {
+        let mut seen = HashSet::new();
+        for rule in rules() {
+            assert!(seen.insert(rule.id), "{} is there twice", rule.id);
+            let (word, number) = rule.id.split_once('-').expect("a word and a number");
+            assert!(word.chars().all(|c| c.is_ascii_uppercase()) && number.len() == 2, "{}", rule.id);
+            assert!(!rule.covers.is_empty(), "{} covers nothing", rule.id);
+            assert!(rule.text.ends_with('.') && rule.intent.ends_with('.'), "{}", rule.id);
+        }
+    }
+
+    #[test]
+    fn every_spi_rule_names_mutants_and_every_mutant_is_named() {
+        let mut named = HashSet::new();
+        for rule in rules() {
+            if let Tag::Spi(mutants) = rule.tag {
+                assert!(!mutants.is_empty(), "{} names no mutant", rule.id);
+                for name in mutants {
+                    assert!(MUTANTS.iter().any(|mutant| mutant.name == *name), "{}: no mutant {name}", rule.id);
+                    named.insert(*name);
+                }
+            }
+        }
+        for mutant in MUTANTS {
+            assert!(named.contains(mutant.name), "no rule names the mutant {}", mutant.name);
+        }
+    }
+}

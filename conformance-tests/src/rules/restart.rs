@@ -1,0 +1,1 @@
+pub(super) static RULES: &[crate::Rule] = &[];

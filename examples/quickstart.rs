@@ -1,0 +1,31 @@
+//! An account that survives a panic. The same lines come out on every backend.
+
+use dactor::prelude::*;
+
+#[derive(Default)]
+struct Account(u64);
+impl Actor for Account {}
+
+#[derive(Message)]
+#[message(reply = u64)]
+struct Deposit(u64);
+
+impl Handler<Deposit> for Account {
+    async fn handle(&mut self, Deposit(cents): Deposit, _ctx: &mut Context<Self>) -> Outcome<u64> {
+        assert!(cents > 0, "nothing to deposit");
+        self.0 += cents;
+        Ok(self.0)
+    }
+}
+
+#[tokio::main]
+async fn main() -> dactor::Result<()> {
+    let system = System::new("bank");
+    let account = system.spawn(Account::default).await?; // a factory, so that it can be restarted
+    account.tell(Deposit(100))?;
+    println!("balance: {}", account.ask(Deposit(20)).timeout(Duration::from_secs(1)).await?);
+    let error = account.ask(Deposit(0)).await.unwrap_err(); // the handler panics
+    println!("{:?}: {error}", error.kind());
+    println!("balance: {}", account.ask(Deposit(5)).await?); // a fresh instance behind the same ref
+    system.shutdown().await
+}

@@ -1,0 +1,112 @@
+//! Steady state, small message and handler: one heap allocation per tell, two per ask.
+//!
+//! The counter is global, so there is one test.
+
+use std::sync::Arc;
+
+use counting_alloc::{Counting, start_counting, stop_counting};
+use dactor::spi::Backend;
+use dactor::{Actor, ActorRef, Context, Handler, Message, Outcome, PendingReply, System};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Notify;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const MESSAGES: u64 = 100_000;
+const BURST: u64 = 1_000;
+const PER_TELL: f64 = 1.05;
+const PER_ASK: f64 = 2.05;
+
+/// Adds numbers up, and says so whenever `every` messages have been handled.
+struct Sum {
+    total: u64,
+    handled: u64,
+    every: u64,
+    done: Arc<Notify>,
+}
+impl Actor for Sum {}
+
+#[derive(Message)]
+#[message(reply = u64)]
+struct Add(u64);
+
+impl Handler<Add> for Sum {
+    async fn handle(&mut self, Add(number): Add, _ctx: &mut Context<Self>) -> Outcome<u64> {
+        self.total += number;
+        self.handled += 1;
+        if self.handled == self.every {
+            self.handled = 0;
+            self.done.notify_one();
+        }
+        Ok(self.total)
+    }
+}
+
+/// Tells `burst` messages, waits until the last one is handled, and so on.
+async fn tells(sum: &ActorRef<Sum>, done: &Notify, burst: u64, messages: u64) {
+    for _ in 0..messages / burst {
+        for number in 0..burst {
+            sum.tell(Add(number)).unwrap();
+        }
+        done.notified().await;
+    }
+}
+
+/// Asks with `burst` replies outstanding.
+async fn asks(sum: &ActorRef<Sum>, burst: u64, pending: &mut Vec<PendingReply<Add>>, messages: u64) {
+    for _ in 0..messages / burst {
+        if burst == 1 {
+            sum.ask(Add(1)).await.unwrap();
+            continue;
+        }
+        pending.extend((0..burst).map(|number| sum.ask(Add(number)).enqueue().unwrap()));
+        for reply in pending.drain(..) {
+            reply.await.unwrap();
+        }
+    }
+}
+
+/// The mean number of allocations per tell and per ask.
+async fn measure(system: System, burst: u64) -> (f64, f64) {
+    let done = Arc::new(Notify::new());
+    let mut pending = Vec::with_capacity(BURST as usize);
+    let sum = Sum { total: 0, handled: 0, every: burst, done: done.clone() };
+    let sum = system.spawn(sum).await.unwrap();
+
+    tells(&sum, &done, burst, 10 * BURST).await;
+    start_counting();
+    tells(&sum, &done, burst, MESSAGES).await;
+    let told = stop_counting();
+
+    asks(&sum, burst, &mut pending, 10 * BURST).await;
+    start_counting();
+    asks(&sum, burst, &mut pending, MESSAGES).await;
+    let asked = stop_counting();
+
+    system.shutdown().await.unwrap();
+    (told.allocations as f64 / MESSAGES as f64, asked.allocations as f64 / MESSAGES as f64)
+}
+
+fn case(backend: impl Backend, runtime: Runtime, workers: &str, pace: &str, burst: u64) {
+    let name = backend.name();
+    let system = System::builder("sums").backend(backend).build().unwrap();
+    // In a task, as in an application, and not in `block_on`, which is a thread of its own.
+    let (tell, ask) = runtime.block_on(async { tokio::spawn(measure(system, burst)).await }).unwrap();
+    let figures = format!("{name}, {workers}, {pace}: {tell:.4} per tell, {ask:.4} per ask");
+    println!("{figures}");
+    assert!(tell <= PER_TELL, "{figures}; at most {PER_TELL} per tell");
+    assert!(ask <= PER_ASK, "{figures}; at most {PER_ASK} per ask");
+}
+
+#[test]
+fn one_allocation_per_tell_and_two_per_ask() {
+    let one = || Builder::new_current_thread().enable_all().build().unwrap();
+    let two = || Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    for (pace, burst) in [("bursts", BURST), ("paced", 1)] {
+        case(dactor_ractor::ractor(), one(), "current thread", pace, burst);
+        case(dactor_ractor::ractor(), two(), "two workers", pace, burst);
+        case(dactor_kameo::kameo(), one(), "current thread", pace, burst);
+        case(dactor_kameo::kameo(), two(), "two workers", pace, burst);
+    }
+}

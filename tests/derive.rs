@@ -1,0 +1,77 @@
+//! What `#[derive(Message)]` implements.
+
+use std::any::TypeId;
+
+use dactor::Message;
+
+fn reply<M: Message>() -> TypeId {
+    TypeId::of::<M::Reply>()
+}
+
+#[derive(Message)]
+struct Told;
+
+#[derive(Message)]
+#[message(reply = Result<u64, String>)]
+struct Asked {
+    _cents: u64,
+}
+
+#[derive(Message)]
+#[message(reply = ())]
+enum Either {
+    _This(u64),
+    _That,
+}
+
+#[derive(Message)]
+#[message(reply = Option<T>)]
+struct Generic<T>(T);
+
+#[derive(Message)]
+#[message(reply = [T; N])]
+struct Bounded<T: Clone, const N: usize = 2>
+where
+    T: PartialEq,
+{
+    _items: [T; N],
+}
+
+mod elsewhere {
+    pub(crate) use dactor as renamed;
+}
+
+#[derive(Message)]
+#[message(crate = crate::elsewhere::renamed, reply = u8)]
+struct Far;
+
+#[derive(Message)]
+#[message(crate = dactor_core)]
+#[message(reply = u16)]
+struct FromTheCore;
+
+extern crate dactor as dactor_core;
+
+#[test]
+fn the_reply_defaults_to_nothing() {
+    assert_eq!(reply::<Told>(), TypeId::of::<()>());
+    assert_eq!(reply::<Either>(), TypeId::of::<()>());
+}
+
+#[test]
+fn the_reply_is_what_the_attribute_says() {
+    assert_eq!(reply::<Asked>(), TypeId::of::<Result<u64, String>>());
+}
+
+#[test]
+fn generics_keep_their_bounds_and_get_those_of_a_message() {
+    assert_eq!(reply::<Generic<String>>(), TypeId::of::<Option<String>>());
+    assert_eq!(reply::<Bounded<char>>(), TypeId::of::<[char; 2]>());
+    assert_eq!(reply::<Bounded<char, 7>>(), TypeId::of::<[char; 7]>());
+}
+
+#[test]
+fn the_crate_may_have_another_path() {
+    assert_eq!(reply::<Far>(), TypeId::of::<u8>());
+    assert_eq!(reply::<FromTheCore>(), TypeId::of::<u16>());
+}

@@ -1,0 +1,14 @@
+use dactor::prelude::*;
+
+struct Account;
+impl Actor for Account {}
+
+#[derive(Message)]
+struct Withdraw;
+
+async fn run(account: ActorRef<Account>) {
+    let _ = account.tell(Withdraw);
+    let _ = account.ask(Withdraw).await;
+}
+
+fn main() {}
