@@ -25,7 +25,7 @@ pub mod prelude {
     #[cfg(feature = "ractor")]
     pub use crate::RactorInterop as _;
     pub use crate::{
-        Actor, ActorRef, Context, Directive, Error, ErrorKind, Failure, Handler, Outcome, Recipient, SendError,
-        StopReason, System, WeakRef,
+        Actor, ActorRef, Context, Directive, Error, ErrorKind, Failure, Handler, Outcome, Recipient,
+        SendError, StopReason, System, WeakRef,
     };
 }

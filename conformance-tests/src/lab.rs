@@ -1,5 +1,5 @@
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, IntoFuture};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dactor_core::testkit::{DrivenClock, Journal};
@@ -22,7 +22,12 @@ impl Lab {
 
     /// A system on the adapter under test, to be configured.
     pub fn builder(&self) -> SystemBuilder {
-        System::builder("lab").backend(self.subject.backend())
+        self.builder_named("lab")
+    }
+
+    /// The same under another name.
+    pub fn builder_named(&self, name: &str) -> SystemBuilder {
+        System::builder(name).backend(self.subject.backend())
     }
 
     /// A system on the adapter under test.
@@ -53,7 +58,7 @@ impl Lab {
     /// # Panics
     ///
     /// When it does not happen.
-    pub async fn soon<T>(&self, what: &str, future: impl Future<Output = T>) -> T {
+    pub async fn soon<T>(&self, what: &str, future: impl IntoFuture<Output = T>) -> T {
         if self.clock.is_some() {
             return future.await;
         }

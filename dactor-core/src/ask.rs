@@ -108,11 +108,11 @@ impl<M: Message> Future for Ask<'_, M> {
             }
             Stage::Over => panic!("an ask was polled after it had ended"),
         }
-        if let (Some(timer), Some(after)) = (&mut this.timer, this.timeout) {
-            if timer.as_mut().poll(cx).is_ready() {
-                this.stage = Stage::Over;
-                return Poll::Ready(Err(timed_out::<M>(&this.target.label(), after)));
-            }
+        if let (Some(timer), Some(after)) = (&mut this.timer, this.timeout)
+            && timer.as_mut().poll(cx).is_ready()
+        {
+            this.stage = Stage::Over;
+            return Poll::Ready(Err(timed_out::<M>(&this.target.label(), after)));
         }
         Poll::Pending
     }
@@ -192,8 +192,9 @@ impl<M: Message> fmt::Debug for PendingReply<M> {
 }
 
 fn sleep(after: Duration) -> Result<Pin<Box<Sleep>>> {
-    tokio::runtime::Handle::try_current()
-        .map_err(|error| Error::new(ErrorKind::NoRuntime).because(error).with("call", "ask with a timeout"))?;
+    tokio::runtime::Handle::try_current().map_err(|error| {
+        Error::new(ErrorKind::NoRuntime).because(error).with("call", "ask with a timeout")
+    })?;
     Ok(Box::pin(tokio::time::sleep(after)))
 }
 

@@ -36,7 +36,7 @@ pub enum Event {
     },
 }
 
-type Observer = Box<dyn Fn(&Event) + Send + Sync>;
+pub(crate) type Observer = Box<dyn Fn(&Event) + Send + Sync>;
 
 /// Where a system reports its [`Event`]s: to its observers, and as `tracing` events.
 #[derive(Default)]

@@ -12,6 +12,7 @@ mod error;
 mod event;
 mod failure;
 mod life;
+mod linger;
 mod mailbox;
 mod message;
 mod name;

@@ -13,6 +13,7 @@
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
+use std::mem;
 use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -21,20 +22,21 @@ use std::task::Poll;
 use futures_util::FutureExt;
 
 use crate::envelope::{Envelope, Handled, Labelled};
+use crate::linger::Linger;
 use crate::mailbox::{Ending, Park, Taken};
 use crate::panic::{Panic, contain, discard};
 use crate::seed::Seed;
 use crate::shared::Shared;
 use crate::system::Enrolment;
 use crate::turn::{Entered, Mode, Progress, Slate};
-use crate::{Actor, ActorRef, Context, Directive, Error, ErrorKind, Failure, Outcome, StopReason};
+use crate::{Actor, ActorRef, Context, Directive, Error, ErrorKind, Outcome, StopReason};
 
 /// How many messages one turn handles at the most, before the runtime gets to look at its own signals and
 /// other actors run.
 pub const TURN: usize = 128;
 
 /// Everything an actor leaves behind, settled once: by its life when it ends, or by whoever drops it.
-pub(crate) struct Estate<A: Actor> {
+struct Estate<A: Actor> {
     shared: Arc<Shared<A>>,
     /// Taken from the mailbox and not handled yet.
     batch: VecDeque<Envelope<A>>,
@@ -42,10 +44,6 @@ pub(crate) struct Estate<A: Actor> {
 }
 
 impl<A: Actor> Estate<A> {
-    pub(crate) fn new(shared: Arc<Shared<A>>, enrolment: Enrolment) -> Self {
-        Self { shared, batch: VecDeque::new(), enrolment: Some(enrolment) }
-    }
-
     /// Refuses what will not be handled any more.
     fn close(&mut self) {
         let rest = self.shared.mailbox.close();
@@ -61,7 +59,7 @@ impl<A: Actor> Estate<A> {
         let Some(enrolment) = self.enrolment.take() else { return };
         self.close();
         // Gone from the system before anyone is told: its name is free when `wait` returns.
-        drop(enrolment);
+        self.shared.head.system.strike(enrolment);
         let _ = self.shared.head.end.set(reason);
     }
 }
@@ -81,139 +79,143 @@ enum Cut {
     Panicked(Panic),
 }
 
-pub(crate) async fn live<A: Actor>(mut estate: Estate<A>, seed: Seed<A>, on_panic: Directive) {
-    let shared = estate.shared.clone();
-    let ctx = Context::new(ActorRef { shared: shared.clone() });
-    let mut life = Alive { shared: &shared, ctx, seed, on_panic };
-    let reason = life.run(&mut estate).await;
-    drop(life);
-    estate.settle(reason);
-}
-
-struct Alive<'a, A: Actor> {
-    shared: &'a Arc<Shared<A>>,
-    ctx: Context<A>,
-    seed: Seed<A>,
-    on_panic: Directive,
-}
-
 /// How the message loop ended.
 enum Left {
     /// The instance is sound: its `on_stop` runs.
     Sound(StopReason),
-    /// The actor was killed or its instance panicked.
+    /// The actor was killed or its instance is lost.
     Lost(StopReason),
 }
 
-impl<A: Actor> Alive<'_, A> {
-    async fn run(&mut self, estate: &mut Estate<A>) -> StopReason {
-        let mut actor = match self.start(None).await {
-            Ok(actor) => Some(actor),
-            Err(reason) => return reason,
-        };
-        self.shared.mailbox.started();
-        pause(&self.shared.head.slate, Progress::Started).await;
-        let left = self.messages(&mut actor, estate).await;
+/// The life of one actor. The future is used where it was made, and everything in it stays in place: it is
+/// most of what an idle actor costs.
+pub(crate) fn live<A: Actor>(
+    shared: Arc<Shared<A>>,
+    enrolment: Enrolment,
+    seed: Seed<A>,
+    on_panic: Directive,
+) -> impl Future<Output = ()> + Send {
+    let ctx = Context::new(ActorRef { shared: shared.clone() });
+    let estate = Estate { shared, batch: VecDeque::new(), enrolment: Some(enrolment) };
+    let mut alive = Alive { seed, ctx, on_panic, estate };
+    async move {
+        let reason = alive.run().await;
+        discard(alive.seed.take());
+        alive.estate.settle(reason);
+    }
+}
+
+/// The instance is dropped before the estate is settled.
+struct Alive<A: Actor> {
+    seed: Seed<A>,
+    ctx: Context<A>,
+    on_panic: Directive,
+    estate: Estate<A>,
+}
+
+impl<A: Actor> Alive<A> {
+    async fn run(&mut self) -> StopReason {
+        if let Err(reason) = self.start(None).await {
+            return reason;
+        }
+        self.estate.shared.mailbox.started();
+        pause(&self.estate.shared.head.slate, Progress::Started).await;
+        let left = self.messages().await;
         // From here on nobody waits in vain, however long `on_stop` takes.
-        estate.close();
-        let reason = match (left, &mut actor) {
-            (Left::Sound(reason), Some(actor)) => {
-                let stopping = actor.on_stop(&reason, &mut self.ctx);
-                match hook(self.shared, stopping).await {
-                    Ok(Ok(())) => reason,
-                    Ok(Err(failure)) => self.failed("on_stop", &failure),
-                    Err(Cut::Panicked(panic)) => StopReason::Failed(self.panicked("on_stop", panic)),
-                    Err(Cut::Killed) => StopReason::Killed,
-                }
-            }
-            (Left::Sound(reason) | Left::Lost(reason), _) => reason,
-        };
-        discard(actor);
-        reason
+        self.estate.close();
+        match left {
+            Left::Sound(reason) => self.stop(reason).await,
+            Left::Lost(reason) => reason,
+        }
     }
 
     /// Makes an instance and runs its first hook: `on_start`, or `on_restart` after a failure.
-    async fn start(&mut self, failure: Option<&Error>) -> Result<A, StopReason> {
-        let which = if failure.is_some() { "on_restart" } else { "on_start" };
-        let entered = Entered::new(self.shared.head.pid);
-        let grown = contain(|| self.seed.grow());
+    async fn start(&mut self, failure: Option<&Error>) -> Result<(), StopReason> {
+        let Self { seed, ctx, estate, .. } = self;
+        let shared = &*estate.shared;
+        let entered = Entered::new(shared.head.pid);
+        let grown = contain(|| seed.grow());
         drop(entered);
-        let mut actor = match grown {
-            Ok(Some(actor)) => actor,
+        let instance = match grown {
+            Ok(Some(instance)) => instance,
             Ok(None) => {
-                let error = Error::new(ErrorKind::Failed)
-                    .with("actor", self.shared.label())
+                let error = error(shared, ErrorKind::Failed)
                     .with("restart", "impossible: spawned from a value, not from a factory");
                 return Err(StopReason::Failed(match failure {
                     Some(failure) => error.because(failure.clone()),
                     None => error,
                 }));
             }
-            Err(panic) => return Err(StopReason::Failed(self.panicked("factory", panic))),
+            Err(panic) => return Err(panicked(shared, "factory", panic)),
         };
-        let started: Result<Outcome<()>, Cut> = match failure {
-            None => hook(self.shared, actor.on_start(&mut self.ctx)).await,
-            Some(failure) => hook(self.shared, actor.on_restart(failure, &mut self.ctx)).await,
+        let (which, started) = match failure {
+            None => ("on_start", hook(shared, instance.on_start(ctx)).await),
+            Some(failure) => ("on_restart", hook(shared, instance.on_restart(failure, ctx)).await),
         };
-        let reason = match started {
-            Ok(Ok(())) => return Ok(actor),
-            Ok(Err(failure)) => self.failed(which, &failure),
-            Err(Cut::Panicked(panic)) => StopReason::Failed(self.panicked(which, panic)),
-            Err(Cut::Killed) => StopReason::Killed,
-        };
-        discard(actor);
-        Err(reason)
+        concluded(shared, which, started)
     }
 
-    /// Handles messages until the actor is to end. `actor` is `None` only after a failed restart.
-    async fn messages(&mut self, actor: &mut Option<A>, estate: &mut Estate<A>) -> Left {
-        let shared = self.shared;
+    async fn stop(&mut self, reason: StopReason) -> StopReason {
+        let Self { seed, ctx, estate, .. } = self;
+        let Some(instance) = seed.instance() else { return reason };
+        let stopped = hook(&estate.shared, instance.on_stop(&reason, ctx)).await;
+        concluded(&estate.shared, "on_stop", stopped).err().unwrap_or(reason)
+    }
+
+    /// Handles messages until the actor is to end.
+    async fn messages(&mut self) -> Left {
         let mut handled = 0;
-        while let Some(instance) = actor {
+        let mut linger = Linger::default();
+        loop {
+            let Self { seed, ctx, estate, on_panic } = self;
+            let Estate { shared, batch, .. } = estate;
+            let shared = &**shared;
             match shared.mailbox.ending() {
                 Ending::None | Ending::Drain => {}
                 Ending::Stop => return Left::Sound(StopReason::Stopped),
                 Ending::Kill => return Left::Lost(StopReason::Killed),
             }
-            let Some(envelope) = estate.batch.pop_front() else {
-                if !refill(shared, &mut estate.batch, &mut handled).await {
+            if handled == TURN {
+                handled = 0;
+                pause(&shared.head.slate, Progress::Spent).await;
+                continue;
+            }
+            let Some(envelope) = batch.pop_front() else {
+                if !refill(shared, batch, &mut linger, &mut handled).await {
                     return Left::Sound(StopReason::Drained);
                 }
                 continue;
             };
-            if handled == TURN {
-                handled = 0;
-                estate.batch.push_front(envelope);
-                pause(&shared.head.slate, Progress::Spent).await;
-                continue;
-            }
             handled += 1;
+            let Some(instance) = seed.instance() else {
+                unreachable!("a failed restart ends the loop");
+            };
             let (message, asked) = (envelope.message_type(), envelope.is_ask());
             // Pinned where it is made: a running handler is large, and moving it is what a tell would cost.
             let outcome = {
-                let running = pin!(envelope.dispatch(instance, &mut self.ctx, &**shared));
+                let running = pin!(envelope.dispatch(instance, ctx, shared));
                 let Some(running) = running.as_pin_mut() else { continue };
                 guarded(shared, running).await
             };
             let (error, directive) = match outcome {
                 Ok(Handled::Done) => continue,
                 Ok(Handled::Failed(failure)) => {
-                    let error = self.error(ErrorKind::Failed, message).because_shared(failure.shared());
+                    let error = error(shared, ErrorKind::Failed)
+                        .with("message", message)
+                        .because_shared(failure.shared());
                     if !asked {
-                        shared.head.system.events().failed(&**shared, message, &error);
+                        shared.head.system.events().failed(shared, message, &error);
                     }
-                    match hook(shared, instance.on_error(&failure, &mut self.ctx)).await {
+                    match hook(shared, instance.on_error(&failure, ctx)).await {
                         Ok(directive) => (error, directive),
                         Err(Cut::Killed) => return Left::Lost(StopReason::Killed),
-                        Err(Cut::Panicked(panic)) => {
-                            return Left::Lost(StopReason::Failed(self.panicked("on_error", panic)));
-                        }
+                        Err(Cut::Panicked(panic)) => return Left::Lost(panicked(shared, "on_error", panic)),
                     }
                 }
                 Ok(Handled::Panicked(panic)) => {
-                    let error = self.error(ErrorKind::Panicked, message).because(panic);
-                    shared.head.system.events().failed(&**shared, message, &error);
-                    (error, self.on_panic)
+                    let error = error(shared, ErrorKind::Panicked).with("message", message).because(panic);
+                    shared.head.system.events().failed(shared, message, &error);
+                    (error, *on_panic)
                 }
                 Err(Killed) => return Left::Lost(StopReason::Killed),
             };
@@ -224,29 +226,39 @@ impl<A: Actor> Alive<'_, A> {
                 }
                 Directive::Stop => return Left::Lost(StopReason::Failed(error)),
                 Directive::Restart => {
-                    discard(actor.take());
-                    match self.start(Some(&error)).await {
-                        Ok(fresh) => *actor = Some(fresh),
-                        Err(reason) => return Left::Lost(reason),
+                    discard(seed.take());
+                    if let Err(reason) = self.start(Some(&error)).await {
+                        return Left::Lost(reason);
                     }
-                    shared.head.system.events().restarted(&**shared, &error);
+                    let shared = &*self.estate.shared;
+                    shared.head.system.events().restarted(shared, &error);
                 }
             }
         }
-        unreachable!("a failed restart ends the loop")
     }
+}
 
-    fn error(&self, kind: ErrorKind, message: &'static str) -> Error {
-        Error::new(kind).with("actor", self.shared.label()).with("message", message)
-    }
+fn error<A: Actor>(shared: &Shared<A>, kind: ErrorKind) -> Error {
+    Error::new(kind).with("actor", shared.label())
+}
 
-    fn failed(&self, hook: &'static str, failure: &Failure) -> StopReason {
-        let error = Error::new(ErrorKind::Failed).because_shared(failure.shared());
-        StopReason::Failed(error.with("actor", self.shared.label()).with("hook", hook))
-    }
+fn panicked<A: Actor>(shared: &Shared<A>, which: &'static str, panic: Panic) -> StopReason {
+    StopReason::Failed(error(shared, ErrorKind::Panicked).with("hook", which).because(panic))
+}
 
-    fn panicked(&self, hook: &'static str, panic: Panic) -> Error {
-        Error::new(ErrorKind::Panicked).because(panic).with("actor", self.shared.label()).with("hook", hook)
+/// What a hook that may end the actor means for it.
+fn concluded<A: Actor>(
+    shared: &Shared<A>,
+    which: &'static str,
+    result: Result<Outcome<()>, Cut>,
+) -> Result<(), StopReason> {
+    match result {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(failure)) => Err(StopReason::Failed(
+            error(shared, ErrorKind::Failed).with("hook", which).because_shared(failure.shared()),
+        )),
+        Err(Cut::Panicked(panic)) => Err(panicked(shared, which, panic)),
+        Err(Cut::Killed) => Err(StopReason::Killed),
     }
 }
 
@@ -262,7 +274,10 @@ async fn hook<A: Actor, F: Future>(shared: &Shared<A>, code: F) -> Result<F::Out
 
 /// Polls code of the user's that does not panic, as this actor's, and leaves it at the await where a kill
 /// finds it.
-async fn guarded<A: Actor, F: Future>(shared: &Shared<A>, mut code: Pin<&mut F>) -> Result<F::Output, Killed> {
+async fn guarded<A: Actor, F: Future>(
+    shared: &Shared<A>,
+    mut code: Pin<&mut F>,
+) -> Result<F::Output, Killed> {
     poll_fn(|cx| {
         if shared.mailbox.ending() == Ending::Kill {
             return Poll::Ready(Err(Killed));
@@ -281,31 +296,41 @@ async fn guarded<A: Actor, F: Future>(shared: &Shared<A>, mut code: Pin<&mut F>)
 
 /// Fills the batch, waiting for messages. `false` when the actor drains and there are no more.
 ///
-/// A cell that is run by turns does not end its turn at once: it lingers, pending, until the runtime has
-/// nothing else to do. A conversation then wakes the cell's future and spares the native mailbox, and
-/// native signals are still looked at whenever the conversation pauses.
+/// A cell that is run by turns may linger first, see [`Linger`]; when it goes back to the runtime, which then
+/// looks at its own signals, `since_native` starts again.
 async fn refill<A: Actor>(
     shared: &Shared<A>,
     batch: &mut VecDeque<Envelope<A>>,
+    linger: &mut Linger,
     since_native: &mut usize,
 ) -> bool {
-    let mut lingered = false;
+    // A turn that handled nothing has no conversation to wait for.
+    let mut may_linger = *since_native > 0 && linger.is_due();
+    let mut lingering = false;
     poll_fn(|cx| {
         let by_turns = shared.head.slate.mode() == Mode::Turns;
-        // A turn that handled nothing has no conversation to wait for.
-        let native = by_turns && (lingered || *since_native == 0);
+        let native = by_turns && !may_linger;
         let park = if native { Park::Native } else { Park::Pending(cx.waker()) };
         match shared.mailbox.take(batch, park) {
-            Taken::Some => Poll::Ready(true),
+            Taken::Some => {
+                if lingering {
+                    linger.paid();
+                }
+                Poll::Ready(true)
+            }
             // A stronger request may have come meanwhile: the loop looks again.
             Taken::Ending => Poll::Ready(shared.mailbox.ending() != Ending::Drain),
+            Taken::Parked if native => {
+                if mem::take(&mut lingering) {
+                    linger.was_in_vain();
+                }
+                *since_native = 0;
+                shared.head.slate.report(Progress::Parked);
+                Poll::Pending
+            }
             Taken::Parked => {
-                if native {
-                    lingered = false;
-                    *since_native = 0;
-                    shared.head.slate.report(Progress::Parked);
-                } else if by_turns {
-                    lingered = true;
+                if by_turns && mem::take(&mut may_linger) {
+                    lingering = true;
                     // Wakes this task when its worker is about to park, not before.
                     let _ = pin!(tokio::task::yield_now()).poll(cx);
                 }
@@ -320,7 +345,7 @@ async fn refill<A: Actor>(
 async fn pause(slate: &Slate, progress: Progress) {
     let mut paused = false;
     poll_fn(|_| {
-        if std::mem::replace(&mut paused, true) {
+        if mem::replace(&mut paused, true) {
             return Poll::Ready(());
         }
         slate.report(progress);

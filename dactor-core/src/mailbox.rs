@@ -196,6 +196,7 @@ impl<T> Mailbox<T> {
             0 if self.ending() != Ending::None => return Taken::Ending,
             0 => {
                 inner.queue.shrink_to(KEPT_SLOTS);
+                batch.shrink_to(KEPT_SLOTS);
                 match park {
                     Park::Native => inner.phase = Phase::Idle,
                     Park::Pending(waker) => inner.wait(waker, Lanes::All),
@@ -204,10 +205,7 @@ impl<T> Mailbox<T> {
             }
             // One message needs no second buffer: most actors never have one.
             1 => batch.extend(inner.queue.pop_front()),
-            _ => {
-                batch.shrink_to(KEPT_SLOTS);
-                mem::swap(&mut inner.queue, batch);
-            }
+            _ => mem::swap(&mut inner.queue, batch),
         }
         Taken::Some
     }
@@ -230,5 +228,133 @@ impl<T> Mailbox<T> {
     /// How many messages wait.
     pub(crate) fn len(&self) -> usize {
         self.lock().queue.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::task::noop_waker_ref;
+
+    fn kind<T: std::fmt::Debug>(nudge: Result<Nudge, T>) -> &'static str {
+        match nudge.expect("the mailbox is open") {
+            Nudge::Nothing => "nothing",
+            Nudge::Host => "host",
+            Nudge::Stop => "stop",
+            Nudge::Waker(_) => "waker",
+        }
+    }
+
+    fn signal(mailbox: &Mailbox<u32>, ending: Ending) -> &'static str {
+        kind::<()>(Ok(mailbox.signal(ending)))
+    }
+
+    fn launched() -> Mailbox<u32> {
+        let mailbox = Mailbox::new();
+        assert_eq!(kind::<()>(Ok(mailbox.launch())), "nothing");
+        mailbox
+    }
+
+    fn taken(mailbox: &Mailbox<u32>) -> Vec<u32> {
+        let mut batch = VecDeque::new();
+        mailbox.take(&mut batch, Park::Native);
+        batch.into()
+    }
+
+    #[test]
+    fn a_push_wakes_an_idle_cell_once() {
+        let mailbox = launched();
+        assert_eq!(kind(mailbox.push(1)), "host");
+        assert_eq!(kind(mailbox.push(2)), "nothing");
+        assert_eq!(mailbox.len(), 2);
+        assert_eq!(taken(&mailbox), [1, 2]);
+        assert_eq!(kind(mailbox.push(3)), "nothing", "the turn goes on");
+        assert_eq!(taken(&mailbox), [3]);
+        assert_eq!(mailbox.take(&mut VecDeque::new(), Park::Native), Taken::Parked);
+        assert_eq!(kind(mailbox.push(4)), "host");
+    }
+
+    #[test]
+    fn what_comes_before_the_launch_is_due_at_it() {
+        let mailbox = Mailbox::new();
+        assert_eq!(kind(mailbox.push(1)), "nothing");
+        assert_eq!(kind::<()>(Ok(mailbox.launch())), "host");
+        assert_eq!(kind::<()>(Ok(mailbox.launch())), "nothing");
+
+        let stopped = Mailbox::<u32>::new();
+        assert_eq!(signal(&stopped, Ending::Stop), "nothing");
+        assert_eq!(kind::<()>(Ok(stopped.launch())), "host");
+
+        let waited = Mailbox::new();
+        assert!(!waited.wait_for_signal(noop_waker_ref()));
+        waited.started();
+        assert_eq!(kind(waited.push(1)), "nothing");
+        assert_eq!(kind::<()>(Ok(waited.launch())), "host");
+
+        let running = Mailbox::new();
+        assert_eq!(running.take(&mut VecDeque::new(), Park::Pending(noop_waker_ref())), Taken::Parked);
+        assert_eq!(kind::<()>(Ok(running.launch())), "nothing", "its host runs it already");
+        assert_eq!(kind(running.push(1)), "waker");
+    }
+
+    #[test]
+    fn a_pending_handler_is_woken_by_signals_only() {
+        let mailbox = launched();
+        assert_eq!(kind(mailbox.push(1)), "host");
+        assert!(!mailbox.wait_for_signal(noop_waker_ref()));
+        assert_eq!(kind(mailbox.push(2)), "nothing");
+        assert_eq!(signal(&mailbox, Ending::Drain), "waker");
+        assert!(!mailbox.wait_for_signal(noop_waker_ref()));
+        assert_eq!(signal(&mailbox, Ending::Kill), "waker");
+        assert!(mailbox.wait_for_signal(noop_waker_ref()));
+    }
+
+    #[test]
+    fn a_cell_can_wait_for_messages_and_its_own_work_at_once() {
+        let mailbox = launched();
+        let mut batch = VecDeque::new();
+        assert_eq!(mailbox.take(&mut batch, Park::Pending(noop_waker_ref())), Taken::Parked);
+        assert_eq!(kind(mailbox.push(1)), "waker");
+        assert_eq!(kind(mailbox.push(2)), "nothing");
+        assert_eq!(mailbox.take(&mut batch, Park::Pending(noop_waker_ref())), Taken::Some);
+        assert_eq!(batch, [1, 2]);
+    }
+
+    #[test]
+    fn the_stronger_ending_wins_and_closes() {
+        let mailbox = launched();
+        assert_eq!(signal(&mailbox, Ending::Drain), "host");
+        assert_eq!(mailbox.push(1).unwrap_err(), 1);
+        assert_eq!(mailbox.take(&mut VecDeque::new(), Park::Native), Taken::Ending);
+        for (ending, expected) in
+            [(Ending::Drain, Ending::Drain), (Ending::Kill, Ending::Kill), (Ending::Stop, Ending::Kill)]
+        {
+            signal(&mailbox, ending);
+            assert_eq!(mailbox.ending(), expected);
+        }
+        assert_eq!(signal(&launched(), Ending::Stop), "stop", "an idle cell is stopped by its host");
+    }
+
+    #[test]
+    fn closing_gives_the_rest() {
+        let mailbox = launched();
+        assert_eq!(kind(mailbox.push(1)), "host");
+        assert_eq!(kind(mailbox.push(2)), "nothing");
+        assert_eq!(mailbox.close(), [1, 2]);
+        assert_eq!(mailbox.push(3).unwrap_err(), 3);
+    }
+
+    #[test]
+    fn memory_is_given_back_after_a_burst() {
+        let mailbox = launched();
+        for number in 0..100_000 {
+            let _ = mailbox.push(number);
+        }
+        let mut batch = VecDeque::new();
+        assert_eq!(mailbox.take(&mut batch, Park::Native), Taken::Some);
+        batch.clear();
+        assert_eq!(mailbox.take(&mut batch, Park::Native), Taken::Parked);
+        assert!(batch.capacity() <= 2 * KEPT_SLOTS, "{}", batch.capacity());
+        assert!(mailbox.lock().queue.capacity() <= 2 * KEPT_SLOTS);
     }
 }

@@ -6,7 +6,9 @@ const LONGEST: usize = 255;
 /// Checks a system's or an actor's name: letters, digits and `-_.*+:@&=,!~';`, as in an actor path segment,
 /// not starting with `$`, which is for names the system makes up.
 pub(crate) fn check(what: &'static str, name: &str) -> Result<()> {
-    let invalid = |why: String| Err(Error::new(ErrorKind::InvalidName).with(what, format!("{name:?}")).with("because", why));
+    let invalid = |why: String| {
+        Err(Error::new(ErrorKind::InvalidName).with(what, format!("{name:?}")).with("because", why))
+    };
     if name.is_empty() {
         return invalid("it is empty".into());
     }

@@ -26,7 +26,7 @@ impl Panic {
 
 impl fmt::Display for Panic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "panicked: {}", self.text)
+        f.write_str(&self.text)
     }
 }
 

@@ -6,6 +6,11 @@ use crate::Actor;
 ///
 /// Implemented for every actor, and for every closure or function that returns one; `K` tells the two apart
 /// and is inferred.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is neither an actor nor a factory of actors",
+    label = "cannot be spawned",
+    note = "`impl Actor for ..` it, or give a closure that returns an actor"
+)]
 pub trait Source<K>: sealed::Sealed<K> {
     /// The actor that comes out.
     type Actor: Actor;
@@ -26,7 +31,7 @@ impl<A: Actor> Source<ByValue> for A {
     type Actor = A;
 
     fn into_seed(self) -> Seed<A> {
-        Seed::Value(Some(self))
+        Seed { instance: Some(self), factory: None }
     }
 }
 
@@ -34,35 +39,41 @@ impl<A: Actor, F: FnMut() -> A + Send + 'static> Source<ByFactory<A>> for F {
     type Actor = A;
 
     fn into_seed(self) -> Seed<A> {
-        Seed::Factory(Box::new(self))
+        Seed { instance: None, factory: Some(Box::new(self)) }
     }
 }
 
-/// Makes the instances of one actor.
-pub enum Seed<A> {
-    #[doc(hidden)]
-    Value(Option<A>),
-    #[doc(hidden)]
-    Factory(Box<dyn FnMut() -> A + Send>),
+/// The instance of one actor, and what makes the next one.
+pub struct Seed<A> {
+    instance: Option<A>,
+    factory: Option<Box<dyn FnMut() -> A + Send>>,
 }
 
 impl<A> Seed<A> {
-    /// The next instance; `None` when there was only one.
-    pub(crate) fn grow(&mut self) -> Option<A> {
-        match self {
-            Self::Value(value) => value.take(),
-            Self::Factory(factory) => Some(factory()),
+    /// The instance, made if there is none; `None` when there was only one and it is gone.
+    pub(crate) fn grow(&mut self) -> Option<&mut A> {
+        if let (None, Some(factory)) = (&self.instance, &mut self.factory) {
+            self.instance = Some(factory());
         }
+        self.instance.as_mut()
+    }
+
+    pub(crate) fn instance(&mut self) -> Option<&mut A> {
+        self.instance.as_mut()
+    }
+
+    pub(crate) fn take(&mut self) -> Option<A> {
+        self.instance.take()
     }
 
     pub(crate) fn is_factory(&self) -> bool {
-        matches!(self, Self::Factory(_))
+        self.factory.is_some()
     }
 }
 
 impl<A> fmt::Debug for Seed<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_factory() { "Seed::Factory" } else { "Seed::Value" })
+        f.debug_struct("Seed").field("factory", &self.is_factory()).finish_non_exhaustive()
     }
 }
 

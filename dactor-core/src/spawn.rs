@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use crate::envelope::Labelled;
-use crate::life::{Estate, live};
+use crate::life::live;
 use crate::mailbox::Mailbox;
 use crate::seed::Seed;
 use crate::shared::{Head, Shared};
@@ -48,8 +48,8 @@ impl<A: Actor> Spawn<A> {
         let default = if self.seed.is_factory() { Directive::Restart } else { Directive::Stop };
         let head = Head::new(self.name.map(Arc::from), self.system.clone());
         let shared = Arc::new(Shared { mailbox: Mailbox::new(), head });
-        let estate = Estate::new(shared.clone(), self.system.enrol(shared.clone())?);
-        let life = live(estate, self.seed, self.on_panic.unwrap_or(default));
+        let enrolment = self.system.enrol(shared.clone())?;
+        let life = live(shared.clone(), enrolment, self.seed, self.on_panic.unwrap_or(default));
         Ok(Starting { cell: Some(Cell::new(Box::pin(life), shared.clone())), shared })
     }
 }
@@ -65,7 +65,10 @@ impl<A: Actor> IntoFuture for Spawn<A> {
 
 impl<A: Actor> fmt::Debug for Spawn<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Spawn").field("system", &self.system.name()).field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Spawn")
+            .field("system", &self.system.name())
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -94,7 +97,8 @@ impl<A: Actor> Starting<A> {
         Poll::Ready(match cell {
             Some(cell) => {
                 let system = &self.shared.head.system;
-                let named = |error: Error| error.with("backend", system.backend()).with("actor", self.shared.label());
+                let named =
+                    |error: Error| error.with("backend", system.backend()).with("actor", self.shared.label());
                 system.host().spawn(cell).map_err(named)?;
                 self.shared.head.act(self.shared.mailbox.launch());
                 Ok(())

@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use slab::Slab;
 
-use crate::event::Events;
+use crate::event::{Events, Observer};
 use crate::shared::{Control, Shared};
 use crate::spi::Backend;
 use crate::{Actor, ActorRef, Error, ErrorKind, Event, Result, Source, Spawn, name};
@@ -130,8 +130,16 @@ impl System {
             }
             registry.names.insert(name.clone(), Arc::downgrade(&actor));
         }
-        let key = registry.live.insert(actor);
-        Ok(Enrolment { system: self.clone(), key })
+        Ok(Enrolment { key: registry.live.insert(actor) })
+    }
+
+    /// Lets an actor go, and its name.
+    pub(crate) fn strike(&self, Enrolment { key }: Enrolment) {
+        let mut registry = self.registry();
+        let actor = registry.live.remove(key);
+        if let Some(name) = &actor.head().name {
+            registry.names.remove(name);
+        }
     }
 
     fn registry(&self) -> MutexGuard<'_, Registry> {
@@ -149,20 +157,10 @@ impl fmt::Debug for System {
     }
 }
 
-/// An actor's place in its system, until it is dropped.
+/// An actor's place in its system.
+#[must_use]
 pub(crate) struct Enrolment {
-    system: System,
     key: usize,
-}
-
-impl Drop for Enrolment {
-    fn drop(&mut self) {
-        let mut registry = self.system.registry();
-        let actor = registry.live.remove(self.key);
-        if let Some(name) = &actor.head().name {
-            registry.names.remove(name);
-        }
-    }
 }
 
 /// Configures a [`System`].
@@ -171,7 +169,7 @@ pub struct SystemBuilder {
     name: String,
     backend: Option<Box<dyn Backend>>,
     grace: Duration,
-    observers: Vec<Box<dyn Fn(&Event) + Send + Sync>>,
+    observers: Vec<Observer>,
 }
 
 impl SystemBuilder {

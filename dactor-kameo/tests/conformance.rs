@@ -39,7 +39,9 @@ impl NativeProbe for OnKameo {
 
     fn drain<'a>(&'a self, actor: &'a Native) -> Task<'a, ()> {
         // Refused when the actor has ended.
-        Box::pin(async { drop(host(actor).stop_gracefully().await) })
+        Box::pin(async {
+            let _ = host(actor).stop_gracefully().await;
+        })
     }
 
     fn kill<'a>(&'a self, actor: &'a Native) -> Task<'a, ()> {
@@ -50,13 +52,14 @@ impl NativeProbe for OnKameo {
         Box::pin(async {
             let actor = host(actor).clone();
             let watch: Watch = Box::pin(async move {
-                let told = |result: Result<&ActorStopReason, _>| match result {
-                    Ok(ActorStopReason::Normal) => NativeExit::Normal,
-                    Ok(ActorStopReason::Killed) => NativeExit::Killed,
-                    Ok(other) => NativeExit::Failed(format!("{other:?}")),
-                    Err(error) => NativeExit::Failed(format!("{error}")),
-                };
-                actor.wait_for_shutdown_with_result(told).await
+                actor
+                    .wait_for_shutdown_with_result(|result| match result {
+                        Ok(ActorStopReason::Normal) => NativeExit::Normal,
+                        Ok(ActorStopReason::Killed) => NativeExit::Killed,
+                        Ok(other) => NativeExit::Failed(format!("{other:?}")),
+                        Err(error) => NativeExit::Failed(format!("{error}")),
+                    })
+                    .await
             });
             watch
         })

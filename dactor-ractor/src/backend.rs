@@ -23,7 +23,8 @@ impl Backend for Ractor {
     }
 
     fn spawn(&self, cell: Cell) -> Result<()> {
-        let refused = |error: &dyn std::fmt::Display| Err(Error::new(ErrorKind::Backend).because(error.to_string()));
+        let refused =
+            |error: &dyn std::fmt::Display| Err(Error::new(ErrorKind::Backend).because(error.to_string()));
         // ractor's spawn waits only for `pre_start`, and ours does not wait; without the `unconstrained` it
         // could be tokio's budget that makes it.
         let spawning = pin!(tokio::task::unconstrained(ActorRuntime::spawn(None, Host::new(cell), ())));

@@ -50,7 +50,8 @@ impl NativeProbe for OnRactor {
     fn peer_dies<'a>(&'a self, actor: &'a Native) -> Task<'a, ()> {
         Box::pin(async {
             let supervisor = cell(actor).clone();
-            let (peer, ended) = Actor::spawn_linked(None, Peer, (), supervisor).await.expect("a native child");
+            let (peer, ended) =
+                Actor::spawn_linked(None, Peer, (), supervisor).await.expect("a native child");
             peer.cast(()).expect("the child takes a message");
             ended.await.expect("the child ends");
         })

@@ -16,6 +16,7 @@ mod restart;
 mod shutdown;
 mod start;
 mod stop;
+mod timeout;
 mod wait;
 
 use crate::Rule;
@@ -23,6 +24,7 @@ use crate::Rule;
 static ALL: &[&[Rule]] = &[
     deliver::RULES,
     ask::RULES,
+    timeout::RULES,
     start::RULES,
     stop::RULES,
     drain::RULES,

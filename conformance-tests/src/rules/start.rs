@@ -1,1 +1,266 @@
-pub(super) static RULES: &[crate::Rule] = &[];
+//! Starting: `spawn` returns a started actor, or an error and nothing else.
+
+use std::error::Error as _;
+use std::future::IntoFuture;
+
+use dactor_core::spi::{Backend, Cell};
+use dactor_core::testkit::{Gate, Journal};
+use dactor_core::{Error, ErrorKind, Result, System};
+
+use super::body;
+use crate::actors::{Act, Hooks, Note, Worker};
+use crate::{Lab, Rule, State, Topic};
+
+pub(super) static RULES: &[Rule] = &[
+    Rule::must(
+        "START-01",
+        Topic::Failure,
+        &[(Topic::Failure, State::Starting), (Topic::Name, State::Starting)],
+        "When `on_start` fails, `spawn` fails with that error, and neither the name nor the instance is left.",
+        "The caller who knows what to do learns why; a half-started actor helps nobody.",
+        body!(start_fails),
+    ),
+    Rule::must(
+        "START-02",
+        Topic::Panic,
+        &[(Topic::Panic, State::Starting)],
+        "When `on_start` or the factory panics, `spawn` fails with that panic, and nothing is left.",
+        "A panic is a failure that did not bother to say so.",
+        body!(start_panics),
+    ),
+    Rule::must(
+        "START-03",
+        Topic::Failure,
+        &[(Topic::Failure, State::Starting), (Topic::Ask, State::Starting), (Topic::Wait, State::Starting)],
+        "When `on_start` fails, waiting asks are answered `Stopped`, told messages become dead letters, waiters get the failure.",
+        "Whoever found the actor while it started must not wait for ever.",
+        body!(start_fails_with_queue),
+    ),
+    Rule::must(
+        "START-04",
+        Topic::Stop,
+        &[(Topic::Stop, State::Starting), (Topic::Wait, State::Starting)],
+        "A stop during `on_start` lets it finish; the actor then stops with `on_stop`, its queue to dead letters.",
+        "What was set up in `on_start` is taken down in `on_stop`.",
+        body!(stopped_while_starting),
+    ),
+    Rule::must(
+        "START-05",
+        Topic::Drain,
+        &[(Topic::Drain, State::Starting)],
+        "A drain during `on_start` lets it finish; what was sent before is handled, then the actor stops.",
+        "A drain loses nothing that was accepted.",
+        body!(drained_while_starting),
+    )
+    .spi(&["runs-nothing", "drops-cell"]),
+    Rule::must(
+        "START-06",
+        Topic::Kill,
+        &[(Topic::Kill, State::Starting)],
+        "A kill during `on_start` drops it: `spawn` fails, no hook runs, nothing is left.",
+        "A start that hangs must be killable.",
+        body!(killed_while_starting),
+    ),
+    Rule::must(
+        "START-07",
+        Topic::Kill,
+        &[(Topic::Kill, State::Starting), (Topic::Wait, State::Starting)],
+        "A `spawn` that is dropped during `on_start` ends the actor as killed, and nothing is left.",
+        "Dropping a future cancels it, here as everywhere.",
+        body!(abandoned),
+    ),
+    Rule::must(
+        "START-08",
+        Topic::Failure,
+        &[(Topic::Failure, State::Starting)],
+        "When the backend refuses the actor, `spawn` fails with the backend's error, and nothing is left.",
+        "The runtime's own limits are errors, too.",
+        body!(refused),
+    ),
+    Rule::must(
+        "START-09",
+        Topic::Failure,
+        &[(Topic::Failure, State::Starting)],
+        "A `spawn` outside a tokio runtime is `NoRuntime`; nothing panics and nothing is left.",
+        "It is a mistake of the caller and deserves a clear answer.",
+        body!(no_runtime),
+    ),
+];
+
+fn assert_nothing_left(system: &System, name: &str) {
+    assert_eq!(system.live(), 0, "live actors");
+    assert!(system.get::<Worker>(name).is_none(), "the name is still known");
+}
+
+async fn start_fails(lab: Lab) {
+    let (journal, system) = (Journal::new(), lab.system());
+    let hooks = Hooks { start: Act::Fail("no disk"), ..Hooks::default() };
+    let error = lab.soon("the spawn fails", system.spawn(Worker::factory(&journal, hooks)).name("a")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::StartFailed);
+    let cause = error.source().and_then(|source| source.downcast_ref::<Error>()).expect("a cause");
+    assert_eq!((cause.kind(), cause.get("hook"), cause.get("actor")), (ErrorKind::Failed, Some("on_start"), Some("a")));
+    assert_eq!(cause.source().unwrap().to_string(), "no disk");
+    assert_eq!(journal.entries(), ["make", "start", "drop"]);
+    assert_nothing_left(&system, "a");
+    let again = lab.soon("the name is free", system.spawn(Worker::new(&journal)).name("a")).await.unwrap();
+    assert_eq!(lab.soon("the new actor answers", again.ask(Note(1))).await.unwrap(), 1);
+}
+
+async fn start_panics(lab: Lab) {
+    let (journal, system) = (Journal::new(), lab.system());
+    let hooks = Hooks { start: Act::Panic("no luck"), ..Hooks::default() };
+    let error = lab.soon("the spawn fails", system.spawn(Worker::factory(&journal, hooks)).name("a")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::StartFailed);
+    let cause = error.source().and_then(|source| source.downcast_ref::<Error>()).expect("a cause");
+    assert_eq!((cause.kind(), cause.get("hook")), (ErrorKind::Panicked, Some("on_start")));
+    assert!(cause.to_string().contains("no luck"), "{cause}");
+    assert_eq!(journal.entries(), ["make", "start", "drop"]);
+    assert_nothing_left(&system, "a");
+
+    let factory = || -> Worker { panic!("no material") };
+    let error = lab.soon("the spawn fails", system.spawn(factory).name("a")).await.unwrap_err();
+    let cause = error.source().and_then(|source| source.downcast_ref::<Error>()).expect("a cause");
+    assert_eq!((cause.kind(), cause.get("hook")), (ErrorKind::Panicked, Some("factory")));
+    assert!(cause.to_string().contains("no material"), "{cause}");
+    assert_nothing_left(&system, "a");
+}
+
+async fn start_fails_with_queue(lab: Lab) {
+    let (journal, gate) = (Journal::new(), Gate::new());
+    let (system, events) = lab.observed();
+    let starting = Late { gate: gate.clone(), journal: journal.clone() };
+    let spawning = tokio::spawn(system.spawn(starting).name("a").into_future());
+    lab.soon("on_start runs", gate.reached()).await;
+    let early = system.get::<Late>("a").expect("a starting actor can be found");
+    early.tell(Note(1)).unwrap();
+    let asked = early.ask(Note(2)).enqueue().unwrap();
+    let waiting = early.clone();
+    let waiter = tokio::spawn(async move { waiting.wait().await });
+    gate.open();
+    assert_eq!(lab.soon("the spawn fails", spawning).await.unwrap().unwrap_err().kind(), ErrorKind::StartFailed);
+    assert_eq!(lab.soon("the ask is answered", asked).await.unwrap_err().kind(), ErrorKind::Stopped);
+    let reason = lab.soon("the waiter is told", waiter).await.unwrap();
+    assert_eq!(reason.failure().expect("a failure").kind(), ErrorKind::Failed);
+    assert_eq!(events.journal().entries(), ["dead Note", "dead Note"]);
+    assert_eq!(journal.entries(), [""; 0], "nothing was handled");
+    assert_eq!(system.live(), 0);
+}
+
+async fn starting(lab: &Lab, journal: &Journal) -> (System, Gate, tokio::task::JoinHandle<Result<dactor_core::ActorRef<Worker>>>) {
+    let (gate, system) = (Gate::new(), lab.system());
+    let hooks = Hooks { start: Act::Hold(gate.clone()), ..Hooks::default() };
+    let spawning = tokio::spawn(system.spawn(Worker::with(journal, hooks)).name("a").into_future());
+    lab.soon("on_start runs", gate.reached()).await;
+    (system, gate, spawning)
+}
+
+async fn stopped_while_starting(lab: Lab) {
+    let journal = Journal::new();
+    let (system, gate, spawning) = starting(&lab, &journal).await;
+    let early = system.get::<Worker>("a").unwrap();
+    early.tell(Note(1)).unwrap();
+    early.stop();
+    assert_eq!(early.try_tell(Note(2)).unwrap_err().message.0, 2);
+    let waiting = early.clone();
+    let waiter = tokio::spawn(async move { waiting.wait().await });
+    gate.open();
+    let actor = lab.soon("the spawn returns", spawning).await.unwrap().unwrap();
+    assert_eq!(lab.soon("the actor ends", actor.wait()).await.to_string(), "stopped");
+    assert_eq!(lab.soon("the early waiter is told", waiter).await.unwrap().to_string(), "stopped");
+    assert_eq!(journal.entries(), ["start", "stop: stopped", "drop"]);
+    assert_eq!(system.dead_letters(), 1);
+}
+
+async fn drained_while_starting(lab: Lab) {
+    let journal = Journal::new();
+    let (system, gate, spawning) = starting(&lab, &journal).await;
+    let early = system.get::<Worker>("a").unwrap();
+    early.tell(Note(1)).unwrap();
+    early.drain();
+    assert_eq!(early.tell(Note(2)).unwrap_err().kind(), ErrorKind::Stopped);
+    gate.open();
+    let actor = lab.soon("the spawn returns", spawning).await.unwrap().unwrap();
+    assert_eq!(lab.soon("the actor ends", actor.wait()).await.to_string(), "drained");
+    assert_eq!(journal.entries(), ["start", "1", "stop: drained", "drop"]);
+    assert_eq!(system.dead_letters(), 1);
+}
+
+async fn killed_while_starting(lab: Lab) {
+    let journal = Journal::new();
+    let (system, _gate, spawning) = starting(&lab, &journal).await;
+    let early = system.get::<Worker>("a").unwrap();
+    let asked = early.ask(Note(1)).enqueue().unwrap();
+    early.kill();
+    let error = lab.soon("the spawn fails", spawning).await.unwrap().unwrap_err();
+    assert_eq!((error.kind(), error.get("reason")), (ErrorKind::StartFailed, Some("killed")));
+    assert_eq!(lab.soon("the ask is answered", asked).await.unwrap_err().kind(), ErrorKind::Stopped);
+    assert_eq!(early.stop_reason().expect("it has ended").to_string(), "killed");
+    assert_eq!(journal.entries(), ["start", "drop"]);
+    assert_nothing_left(&system, "a");
+}
+
+async fn abandoned(lab: Lab) {
+    let journal = Journal::new();
+    let (system, _gate, spawning) = starting(&lab, &journal).await;
+    let early = system.get::<Worker>("a").unwrap();
+    let asked = early.ask(Note(1)).enqueue().unwrap();
+    spawning.abort();
+    assert_eq!(lab.soon("the ask is answered", asked).await.unwrap_err().kind(), ErrorKind::Stopped);
+    assert_eq!(lab.soon("the waiter is told", early.wait()).await.to_string(), "killed");
+    assert_eq!(journal.entries(), ["start", "drop"]);
+    assert_nothing_left(&system, "a");
+}
+
+async fn refused(_lab: Lab) {
+    struct Full;
+    impl Backend for Full {
+        fn name(&self) -> &'static str {
+            "full"
+        }
+        fn spawn(&self, cell: Cell) -> Result<()> {
+            Err(Error::new(ErrorKind::Backend).with("actor", cell.label()).because("no room"))
+        }
+    }
+    let journal = Journal::new();
+    let system = System::builder("lab").backend(Full).build().unwrap();
+    let error = system.spawn(Worker::new(&journal)).name("a").await.unwrap_err();
+    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Backend, Some("a")));
+    assert_eq!(error.source().unwrap().to_string(), "no room");
+    assert_eq!(journal.entries(), ["start", "drop"]);
+    assert_nothing_left(&system, "a");
+}
+
+async fn no_runtime(lab: Lab) {
+    let (journal, system) = (Journal::new(), lab.system());
+    let spawning = system.spawn(Worker::new(&journal)).name("a").into_future();
+    let outside = std::thread::spawn(move || {
+        let mut spawning = std::pin::pin!(spawning);
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        std::future::Future::poll(spawning.as_mut(), &mut context)
+    });
+    match outside.join().expect("no panic") {
+        std::task::Poll::Ready(Err(error)) => assert_eq!(error.kind(), ErrorKind::NoRuntime),
+        other => panic!("{other:?}"),
+    }
+    assert_nothing_left(&system, "a");
+}
+
+/// Fails in `on_start`, once the gate is open.
+struct Late {
+    gate: Gate,
+    journal: Journal,
+}
+
+impl dactor_core::Actor for Late {
+    async fn on_start(&mut self, _ctx: &mut dactor_core::Context<Self>) -> dactor_core::Outcome<()> {
+        self.gate.pass().await;
+        Err(dactor_core::Failure::new("too late"))
+    }
+}
+
+impl dactor_core::Handler<Note> for Late {
+    async fn handle(&mut self, Note(number): Note, _ctx: &mut dactor_core::Context<Self>) -> dactor_core::Outcome<u32> {
+        self.journal.note(number);
+        Ok(number)
+    }
+}
