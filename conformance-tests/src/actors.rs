@@ -4,7 +4,9 @@ use std::future::Future;
 use std::time::Duration;
 
 use dactor_core::testkit::{Gate, Journal};
-use dactor_core::{Actor, ActorRef, Context, Directive, Error, ErrorKind, Failure, Handler, Message, Outcome, StopReason};
+use dactor_core::{
+    Actor, ActorRef, Context, Directive, Error, ErrorKind, Failure, Handler, Message, Outcome, StopReason,
+};
 
 /// What a hook does after it has made its note.
 #[derive(Debug, Clone, Default)]
@@ -227,7 +229,11 @@ impl Handler<Quit> for Worker {
 }
 
 impl Handler<AskMyself> for Worker {
-    async fn handle(&mut self, AskMyself(): AskMyself, ctx: &mut Context<Self>) -> Outcome<Result<u32, ErrorKind>> {
+    async fn handle(
+        &mut self,
+        AskMyself(): AskMyself,
+        ctx: &mut Context<Self>,
+    ) -> Outcome<Result<u32, ErrorKind>> {
         let myself: &ActorRef<Self> = ctx.actor_ref();
         Ok(myself.ask(Note(0)).await.map_err(|error| error.kind()))
     }

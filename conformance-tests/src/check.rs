@@ -99,10 +99,10 @@ thread_local! {
 
 /// Runs one rule on a thread of its own.
 pub fn check(rule: &Rule, subject: Arc<dyn Subject>, flavor: Flavor, settings: &Settings) -> Verdict {
-    if let Some(capability) = rule.needs {
-        if let Err(reason) = subject.native().and_then(|native| native.supports(capability)) {
-            return Verdict::Ignored(reason.to_owned());
-        }
+    if let Some(capability) = rule.needs
+        && let Err(reason) = subject.native().and_then(|native| native.supports(capability))
+    {
+        return Verdict::Ignored(reason.to_owned());
     }
     silence_injected_panics();
     let (rule, settings) = (*rule, settings.clone());
@@ -113,7 +113,11 @@ pub fn check(rule: &Rule, subject: Arc<dyn Subject>, flavor: Flavor, settings: &
         let outcome = catch_unwind(AssertUnwindSafe(|| match flavor {
             Flavor::DrivenClock => DrivenClock::run(|clock| run(Some(clock))),
             Flavor::CurrentThread => {
-                tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(run(None));
+                tokio::runtime::Builder::new_current_thread()
+                    .enable_all()
+                    .build()
+                    .unwrap()
+                    .block_on(run(None));
             }
             Flavor::MultiThread => {
                 let mut builder = tokio::runtime::Builder::new_multi_thread();

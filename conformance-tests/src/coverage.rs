@@ -11,19 +11,55 @@ pub struct Reason {
     pub why: &'static str,
 }
 
-/// The ways of dying, each a state of the table.
-pub(crate) const WAYS: &[State] = &[
-    State::Stopped,
-    State::Drained,
-    State::Killed,
-    State::Failed,
-    State::NativeStop,
-    State::NativeKill,
-    State::RuntimeDropped,
-];
-
 /// The cells without a rule.
-pub static REASONS: &[Reason] = &[];
+pub static REASONS: &[Reason] = &[
+    Reason {
+        topic: Topic::Failure,
+        states: &[State::Idle],
+        why: "an idle actor runs no code that could fail",
+    },
+    Reason {
+        topic: Topic::Failure,
+        states: &[
+            State::Dead,
+            State::Stopped,
+            State::Drained,
+            State::Killed,
+            State::NativeStop,
+            State::NativeKill,
+            State::RuntimeDropped,
+        ],
+        why: "an actor that has ended runs no code that could fail; what its last hook failed with is its reason",
+    },
+    Reason {
+        topic: Topic::Panic,
+        states: &[State::Idle],
+        why: "an idle actor runs no code that could panic",
+    },
+    Reason {
+        topic: Topic::Panic,
+        states: &[
+            State::Dead,
+            State::Stopped,
+            State::Drained,
+            State::Killed,
+            State::NativeStop,
+            State::NativeKill,
+            State::RuntimeDropped,
+        ],
+        why: "an actor that has ended runs no code that could panic, and is not restarted",
+    },
+    Reason {
+        topic: Topic::Native,
+        states: &[State::Starting],
+        why: "`on_start` runs in the spawning task, before there is a native actor",
+    },
+    Reason {
+        topic: Topic::Native,
+        states: &[State::RuntimeDropped],
+        why: "nothing native is left that could act or see",
+    },
+];
 
 /// The ids of the rules for one cell.
 pub(crate) fn ids(topic: Topic, state: State) -> Vec<&'static str> {
@@ -37,7 +73,9 @@ pub(crate) fn reason(topic: Topic, state: State) -> Option<&'static Reason> {
 
 /// The cells that have neither a rule nor a reason.
 pub fn holes() -> Vec<(Topic, State)> {
-    cells().filter(|(topic, state)| ids(*topic, *state).is_empty() && reason(*topic, *state).is_none()).collect()
+    cells()
+        .filter(|(topic, state)| ids(*topic, *state).is_empty() && reason(*topic, *state).is_none())
+        .collect()
 }
 
 fn cells() -> impl Iterator<Item = (Topic, State)> {

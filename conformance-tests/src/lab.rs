@@ -79,6 +79,14 @@ impl Lab {
         }
     }
 
+    /// Lets actors that have nothing to do come to rest. What a rule shows never depends on it: it only makes it
+    /// likely that an actor is idle rather than about to be.
+    pub async fn rest(&self) {
+        for _ in 0..16 {
+            tokio::task::yield_now().await;
+        }
+    }
+
     /// The native side of the adapter.
     pub fn probe(&self) -> &dyn NativeProbe {
         self.subject.native().expect("a rule about the native side says what it needs")
@@ -159,9 +167,9 @@ impl Events {
     pub(crate) fn errors(&self) -> Vec<Error> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let error = |event: &Event| match event {
-            Event::DeadLetter { error, .. } | Event::Failed { error, .. } | Event::Restarted { error, .. } => {
-                Some(error.clone())
-            }
+            Event::DeadLetter { error, .. }
+            | Event::Failed { error, .. }
+            | Event::Restarted { error, .. } => Some(error.clone()),
             _ => None,
         };
         seen.iter().filter_map(error).collect()
@@ -171,9 +179,9 @@ impl Events {
     pub(crate) fn actors(&self) -> Vec<String> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let actor = |event: &Event| match event {
-            Event::DeadLetter { actor, .. } | Event::Failed { actor, .. } | Event::Restarted { actor, .. } => {
-                Some(actor.clone())
-            }
+            Event::DeadLetter { actor, .. }
+            | Event::Failed { actor, .. }
+            | Event::Restarted { actor, .. } => Some(actor.clone()),
             _ => None,
         };
         seen.iter().filter_map(actor).collect()

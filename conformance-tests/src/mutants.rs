@@ -4,7 +4,7 @@
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Wake, Waker};
 
 use dactor_core::spi::Cell;
 use tokio::runtime::Runtime;
@@ -34,6 +34,7 @@ impl Mutant {
 pub(crate) enum Flaw {
     LosesWakes,
     IgnoresMore,
+    IgnoresIdleStop,
     NeverYields,
     EndsWhenIdle,
     BindsLate,
@@ -62,22 +63,63 @@ const fn mutant(name: &'static str, style: Style, flaw: Flaw, what: &'static str
 /// All of them.
 pub static MUTANTS: &[Mutant] = &[
     mutant("loses-wakes", Style::Turns, Flaw::LosesWakes, "drops every second wake"),
-    mutant("ignores-more", Style::Turns, Flaw::IgnoresMore, "waits for a wake after a turn that spent its budget"),
-    mutant("never-yields", Style::Turns, Flaw::NeverYields, "runs turn after turn without letting others run"),
-    mutant("ends-when-idle", Style::Turns, Flaw::EndsWhenIdle, "ends the native actor when it has nothing to do"),
-    mutant("leaves-when-idle", Style::Resident, Flaw::EndsWhenIdle, "leaves the cell the first time it is pending"),
+    mutant(
+        "ignores-more",
+        Style::Turns,
+        Flaw::IgnoresMore,
+        "waits for a wake after a turn that spent its budget",
+    ),
+    mutant(
+        "ignores-idle-stop",
+        Style::Turns,
+        Flaw::IgnoresIdleStop,
+        "does nothing when its host is asked to stop an idle actor",
+    ),
+    mutant(
+        "never-yields",
+        Style::Turns,
+        Flaw::NeverYields,
+        "runs turn after turn without letting others run",
+    ),
+    mutant(
+        "ends-when-idle",
+        Style::Turns,
+        Flaw::EndsWhenIdle,
+        "ends the native actor when it has nothing to do",
+    ),
+    mutant(
+        "leaves-when-idle",
+        Style::Resident,
+        Flaw::EndsWhenIdle,
+        "leaves the cell the first time it is pending",
+    ),
     mutant("binds-late", Style::Turns, Flaw::BindsLate, "binds the cell after its first turn"),
     mutant("runs-nothing", Style::Resident, Flaw::RunsNothing, "accepts the cell and never runs it"),
     mutant("drops-cell", Style::Resident, Flaw::DropsCell, "accepts the cell and drops it"),
-    mutant("outside-tokio", Style::Resident, Flaw::OutsideTokio, "runs the cell on a thread without a tokio runtime"),
+    mutant(
+        "outside-tokio",
+        Style::Resident,
+        Flaw::OutsideTokio,
+        "runs the cell on a thread without a tokio runtime",
+    ),
     mutant("foreign-runtime", Style::Resident, Flaw::ForeignRuntime, "runs the cell on a runtime of its own"),
     mutant("outlives-cell", Style::Resident, Flaw::OutlivesCell, "does not end when the cell has ended"),
     mutant("dies-with-peer", Style::Turns, Flaw::DiesWithPeer, "ends with a linked native actor"),
-    mutant("failure-looks-normal", Style::Turns, Flaw::FailureLooksNormal, "reports a failure as a normal end"),
+    mutant(
+        "failure-looks-normal",
+        Style::Turns,
+        Flaw::FailureLooksNormal,
+        "reports a failure as a normal end",
+    ),
     mutant("kill-looks-normal", Style::Resident, Flaw::KillLooksNormal, "reports a kill as a normal end"),
     mutant("ignores-kill", Style::Turns, Flaw::IgnoresKill, "does not see a native kill"),
     mutant("kill-runs-hooks", Style::Resident, Flaw::KillRunsHooks, "treats a native kill as a stop"),
-    mutant("keeps-cell-after-kill", Style::Turns, Flaw::KeepsCellAfterKill, "forgets the cell after a native kill"),
+    mutant(
+        "keeps-cell-after-kill",
+        Style::Turns,
+        Flaw::KeepsCellAfterKill,
+        "forgets the cell after a native kill",
+    ),
     mutant("ignores-stop", Style::Resident, Flaw::IgnoresStop, "does not see a native stop"),
     mutant("stop-drops-cell", Style::Turns, Flaw::StopDropsCell, "drops the cell on a native stop"),
     mutant("stop-drains", Style::Resident, Flaw::StopDrains, "handles everything queued on a native stop"),
@@ -120,7 +162,7 @@ fn block_on(future: impl Future<Output = ()>) {
     }
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut future = std::pin::pin!(future);
-    while let Poll::Pending = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+    while future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
         std::thread::park();
     }
 }

@@ -1,4 +1,5 @@
 use std::any::Any;
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
@@ -13,7 +14,27 @@ pub type Task<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub type Native = dyn Any + Send + Sync;
 
 /// Tells how a native actor ended, once it has.
-pub type Watch = Task<'static, NativeExit>;
+pub struct Watch {
+    exit: Task<'static, NativeExit>,
+}
+
+impl Watch {
+    /// A watch that has been set up; the future waits for the end.
+    pub fn new(exit: impl Future<Output = NativeExit> + Send + 'static) -> Self {
+        Self { exit: Box::pin(exit) }
+    }
+
+    /// Waits for the end.
+    pub fn exit(&mut self) -> &mut Task<'static, NativeExit> {
+        &mut self.exit
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").finish_non_exhaustive()
+    }
+}
 
 /// The adapter under test.
 pub trait Subject: Send + Sync + 'static {

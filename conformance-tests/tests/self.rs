@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use dactor_conformance::mutants::{MUTANTS, Mutant};
-use dactor_conformance::{Flavor, Reference, Rule, Settings, Style, Subject, Tag, Verdict, check, rules, trials};
+use dactor_conformance::{
+    Flavor, Reference, Rule, Settings, Style, Subject, Tag, Verdict, check, rules, trials,
+};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() -> ExitCode {
@@ -32,7 +34,9 @@ fn catches(rule: &'static Rule, mutant: &'static Mutant, settings: &Settings) ->
         match check(rule, mutant.subject(), flavor, &settings) {
             Verdict::Failed(text) if text.contains(rule.text) && text.contains(rule.id) => Ok(()),
             Verdict::Failed(text) => Err(Failed::from(format!("the rule's text is missing: {text}"))),
-            other => Err(Failed::from(format!("{} ({}) was not caught: {other:?}", mutant.name, mutant.what))),
+            other => {
+                Err(Failed::from(format!("{} ({}) was not caught: {other:?}", mutant.name, mutant.what)))
+            }
         }
     })
 }

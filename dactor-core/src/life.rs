@@ -278,8 +278,11 @@ async fn guarded<A: Actor, F: Future>(
     shared: &Shared<A>,
     mut code: Pin<&mut F>,
 ) -> Result<F::Output, Killed> {
+    // A message that left the queue is handled at least to its first await: a kill that came in between would
+    // lose it in silence.
+    let mut begun = false;
     poll_fn(|cx| {
-        if shared.mailbox.ending() == Ending::Kill {
+        if mem::replace(&mut begun, true) && shared.mailbox.ending() == Ending::Kill {
             return Poll::Ready(Err(Killed));
         }
         let entered = Entered::new(shared.head.pid);
@@ -296,8 +299,10 @@ async fn guarded<A: Actor, F: Future>(
 
 /// Fills the batch, waiting for messages. `false` when the actor drains and there are no more.
 ///
-/// A cell that is run by turns may linger first, see [`Linger`]; when it goes back to the runtime, which then
-/// looks at its own signals, `since_native` starts again.
+/// A cell that is run by turns goes back to its runtime when it has nothing to do, because the runtime looks
+/// at its own signals only between turns. While nobody holds the native handle there are no such signals, and
+/// the cell stays pending instead: waking a future is cheaper than a native message. Once somebody does, it
+/// may still linger first, see [`Linger`]. When it goes back, `since_native` starts again.
 async fn refill<A: Actor>(
     shared: &Shared<A>,
     batch: &mut VecDeque<Envelope<A>>,
@@ -307,35 +312,41 @@ async fn refill<A: Actor>(
     // A turn that handled nothing has no conversation to wait for.
     let mut may_linger = *since_native > 0 && linger.is_due();
     let mut lingering = false;
+    // Polled and nothing there: something else than this mailbox woke the task, perhaps the runtime.
+    let mut foreign = false;
     poll_fn(|cx| {
-        let by_turns = shared.head.slate.mode() == Mode::Turns;
-        let native = by_turns && !may_linger;
-        let park = if native { Park::Native } else { Park::Pending(cx.waker()) };
-        match shared.mailbox.take(batch, park) {
-            Taken::Some => {
-                if lingering {
-                    linger.paid();
+        loop {
+            let by_turns = shared.head.slate.mode() == Mode::Turns;
+            let exposed = shared.head.is_exposed();
+            let native = by_turns && (foreign || (exposed && !may_linger));
+            let park = if native { Park::Native } else { Park::Pending(cx.waker()) };
+            match shared.mailbox.take(batch, park) {
+                Taken::Some => {
+                    if lingering {
+                        linger.paid();
+                    }
+                    return Poll::Ready(true);
                 }
-                Poll::Ready(true)
-            }
-            // A stronger request may have come meanwhile: the loop looks again.
-            Taken::Ending => Poll::Ready(shared.mailbox.ending() != Ending::Drain),
-            Taken::Parked if native => {
-                if mem::take(&mut lingering) {
-                    linger.was_in_vain();
+                // A stronger request may have come meanwhile: the loop looks again.
+                Taken::Ending => return Poll::Ready(shared.mailbox.ending() != Ending::Drain),
+                Taken::Parked if native => {
+                    if mem::take(&mut lingering) {
+                        linger.was_in_vain();
+                    }
+                    *since_native = 0;
+                    shared.head.slate.report(Progress::Parked);
                 }
-                *since_native = 0;
-                shared.head.slate.report(Progress::Parked);
-                Poll::Pending
-            }
-            Taken::Parked => {
-                if by_turns && mem::take(&mut may_linger) {
+                // The handle was given out while the cell was parking.
+                Taken::Parked if !exposed && shared.head.is_exposed() => continue,
+                Taken::Parked if exposed && by_turns => {
+                    may_linger = false;
                     lingering = true;
                     // Wakes this task when its worker is about to park, not before.
                     let _ = pin!(tokio::task::yield_now()).poll(cx);
                 }
-                Poll::Pending
+                Taken::Parked => foreign = true,
             }
+            return Poll::Pending;
         }
     })
     .await

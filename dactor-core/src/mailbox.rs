@@ -225,6 +225,15 @@ impl<T> Mailbox<T> {
         mem::take(&mut inner.queue)
     }
 
+    /// Wakes a cell that is pending with nothing to do, so that it parks anew.
+    pub(crate) fn rouse(&self) -> Nudge {
+        let mut inner = self.lock();
+        match inner.phase {
+            Phase::Waiting(_, Lanes::All) => inner.nudge(Lanes::All),
+            _ => Nudge::Nothing,
+        }
+    }
+
     /// How many messages wait.
     pub(crate) fn len(&self) -> usize {
         self.lock().queue.len()
@@ -318,6 +327,18 @@ mod tests {
         assert_eq!(kind(mailbox.push(2)), "nothing");
         assert_eq!(mailbox.take(&mut batch, Park::Pending(noop_waker_ref())), Taken::Some);
         assert_eq!(batch, [1, 2]);
+    }
+
+    #[test]
+    fn rousing_wakes_only_a_cell_with_nothing_to_do() {
+        let rouse = |mailbox: &Mailbox<u32>| kind::<()>(Ok(mailbox.rouse()));
+        let mailbox = launched();
+        assert_eq!(rouse(&mailbox), "nothing");
+        assert!(!mailbox.wait_for_signal(noop_waker_ref()));
+        assert_eq!(rouse(&mailbox), "nothing");
+        assert_eq!(mailbox.take(&mut VecDeque::new(), Park::Pending(noop_waker_ref())), Taken::Parked);
+        assert_eq!(rouse(&mailbox), "waker");
+        assert_eq!(rouse(&mailbox), "nothing");
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl<A: Actor> ActorRef<A> {
     /// The native actor underneath, as the adapter gives it; `None` before the actor has started. Adapters
     /// offer it with its true type.
     pub fn native(&self) -> Option<&(dyn Any + Send + Sync)> {
-        self.shared.head.host.get().map(|host| host.native())
+        self.shared.native()
     }
 }
 

@@ -4,6 +4,7 @@ use std::any::{Any, type_name};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::SetOnce;
@@ -27,6 +28,7 @@ pub(crate) struct Head {
     pub(crate) host: OnceLock<Box<dyn Host>>,
     pub(crate) end: SetOnce<StopReason>,
     pub(crate) slate: Slate,
+    exposed: AtomicBool,
 }
 
 impl Head {
@@ -38,7 +40,13 @@ impl Head {
             host: OnceLock::new(),
             end: SetOnce::new(),
             slate: Slate::new(),
+            exposed: AtomicBool::new(false),
         }
+    }
+
+    /// Whether anyone may have the native handle, and so signal the actor behind the mailbox's back.
+    pub(crate) fn is_exposed(&self) -> bool {
+        self.exposed.load(Ordering::Relaxed)
     }
 
     pub(crate) fn act(&self, nudge: Nudge) {
@@ -53,6 +61,16 @@ impl Head {
 }
 
 impl<A: Actor> Shared<A> {
+    /// The native handle. From here on the cell lets its runtime look at native signals.
+    pub(crate) fn native(&self) -> Option<&(dyn Any + Send + Sync)> {
+        let host = self.head.host.get()?;
+        if !self.head.exposed.swap(true, Ordering::Relaxed) {
+            // Before or after the cell parks: it looks at the flag again after the mailbox's lock.
+            self.head.act(self.mailbox.rouse());
+        }
+        Some(host.native())
+    }
+
     pub(crate) fn push(&self, envelope: Envelope<A>) -> Result<(), Envelope<A>> {
         self.head.act(self.mailbox.push(envelope)?);
         Ok(())

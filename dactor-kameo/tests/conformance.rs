@@ -51,7 +51,7 @@ impl NativeProbe for OnKameo {
     fn watch<'a>(&'a self, actor: &'a Native) -> Task<'a, Watch> {
         Box::pin(async {
             let actor = host(actor).clone();
-            let watch: Watch = Box::pin(async move {
+            Watch::new(async move {
                 actor
                     .wait_for_shutdown_with_result(|result| match result {
                         Ok(ActorStopReason::Normal) => NativeExit::Normal,
@@ -60,8 +60,7 @@ impl NativeProbe for OnKameo {
                         Err(error) => NativeExit::Failed(format!("{error}")),
                     })
                     .await
-            });
-            watch
+            })
         })
     }
 

@@ -1,5 +1,5 @@
 use std::any::Any;
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dactor_core::spi::{Cell, Exit, NativeEnd, TurnEnd};
@@ -69,11 +69,16 @@ impl Actor for Host {
     }
 
     /// Runs after a native stop or drain, too: then the cell still has its own end before it.
-    async fn post_stop(&self, _: ActorRef<()>, (): &mut ()) -> Result<(), ActorProcessingErr> {
+    async fn post_stop(&self, myself: ActorRef<()>, (): &mut ()) -> Result<(), ActorProcessingErr> {
         self.cell().end(NativeEnd::Stop);
         match poll_fn(|cx| self.cell().poll_run(cx)).await {
+            Exit::Normal => Ok(()),
             Exit::Failed(error) => Err(error.into()),
-            Exit::Normal | Exit::Killed => Ok(()),
+            Exit::Killed => {
+                // ractor reports a kill only of work that it interrupts itself.
+                myself.kill();
+                pending().await
+            }
         }
     }
 }

@@ -42,8 +42,7 @@ impl NativeProbe for OnRactor {
             let (told, exit) = oneshot::channel();
             let (supervisor, _) = Actor::spawn(None, Supervisor, told).await.expect("a native supervisor");
             cell(actor).link(supervisor.get_cell());
-            let watch: Watch = Box::pin(async { exit.await.expect("the supervisor outlives the actor") });
-            watch
+            Watch::new(async { exit.await.expect("the supervisor outlives the actor") })
         })
     }
 

@@ -49,5 +49,7 @@ fn fresh(path: &Path, page: &str) -> Result<(), String> {
 
 fn write(path: &Path, page: &str) -> Result<(), String> {
     let parent = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(parent).and_then(|()| std::fs::write(path, page)).map_err(|error| error.to_string())
+    std::fs::create_dir_all(parent)
+        .and_then(|()| std::fs::write(path, page))
+        .map_err(|error| error.to_string())
 }

@@ -93,6 +93,12 @@ impl spi::Host for Host {
         self.0.send(Signal::Wake);
     }
 
+    fn stop(&self) {
+        if !self.0.inner.flaw.is(Flaw::IgnoresIdleStop) {
+            self.0.stop();
+        }
+    }
+
     fn native(&self) -> &(dyn Any + Send + Sync) {
         &self.0
     }

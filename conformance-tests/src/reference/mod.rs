@@ -11,7 +11,7 @@ pub use handle::Handle;
 pub(crate) use task::Flaws;
 
 use crate::mutants::{self, Flaw};
-use crate::{Native, NativeExit, NativeProbe, Subject, Task, Watch};
+use crate::{Native, NativeProbe, Subject, Task, Watch};
 
 /// How the reference backend runs its cells: both ways of the contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,8 +92,7 @@ impl NativeProbe for Reference {
     fn watch<'a>(&'a self, actor: &'a Native) -> Task<'a, Watch> {
         Box::pin(async {
             let handle = handle(actor).clone();
-            let watch: Task<'static, NativeExit> = Box::pin(async move { handle.exit().await });
-            watch
+            Watch::new(async move { handle.exit().await })
         })
     }
 

@@ -113,33 +113,29 @@ async fn resident(cell: &mut Cell, signals: &mut UnboundedReceiver<Signal>, flaw
 /// A turn for every wake; signals are seen between turns.
 async fn turns(cell: &mut Cell, signals: &mut UnboundedReceiver<Signal>, flaw: Flaws) -> Option<Exit> {
     loop {
-        match poll_fn(|cx| cell.poll_turn(cx)).await {
-            TurnEnd::Ended(exit) => return Some(exit),
-            TurnEnd::More if !flaw.is(Flaw::IgnoresMore) => {
-                while let Ok(signal) = signals.try_recv() {
-                    if let Some(ended) = obey(signal, cell, flaw).await {
-                        return ended;
-                    }
-                }
-                if !flaw.is(Flaw::NeverYields) {
-                    yield_now().await;
+        match signals.recv().await {
+            Some(Signal::Wake) => {}
+            Some(signal) => match obey(signal, cell, flaw).await {
+                Some(ended) => return ended,
+                None => continue,
+            },
+            None => pending().await,
+        }
+        loop {
+            match poll_fn(|cx| cell.poll_turn(cx)).await {
+                TurnEnd::Ended(exit) => return Some(exit),
+                TurnEnd::Idle if flaw.is(Flaw::EndsWhenIdle) => return None,
+                TurnEnd::Idle => break,
+                TurnEnd::More if flaw.is(Flaw::IgnoresMore) => break,
+                TurnEnd::More => {}
+            }
+            while let Ok(signal) = signals.try_recv() {
+                if let Some(ended) = obey(signal, cell, flaw).await {
+                    return ended;
                 }
             }
-            TurnEnd::Idle | TurnEnd::More => {
-                if flaw.is(Flaw::EndsWhenIdle) {
-                    return None;
-                }
-                loop {
-                    match signals.recv().await {
-                        Some(Signal::Wake) => break,
-                        Some(signal) => {
-                            if let Some(ended) = obey(signal, cell, flaw).await {
-                                return ended;
-                            }
-                        }
-                        None => pending().await,
-                    }
-                }
+            if !flaw.is(Flaw::NeverYields) {
+                yield_now().await;
             }
         }
     }

@@ -101,6 +101,7 @@ async fn wakes_idle(lab: Lab) {
     for number in 1..=10 {
         actor.tell(Note(number)).unwrap();
         lab.soon("the idle actor handles a message", journal.wait_len(number as usize + 1)).await;
+        lab.rest().await;
         assert_eq!(journal.entries()[number as usize], number.to_string());
     }
     assert!(actor.is_alive());
@@ -226,9 +227,7 @@ async fn lives_unreferenced(lab: Lab) {
     let weak = actor.downgrade();
     lab.soon("the actor runs", actor.ask(Note(1))).await.unwrap();
     drop(actor);
-    for _ in 0..16 {
-        tokio::task::yield_now().await;
-    }
+    lab.rest().await;
     lab.never("the actor ended", journal.wait_for("drop")).await;
     let again = system.get::<Worker>("alone").expect("the actor lives");
     assert_eq!(weak.upgrade(), Some(again.clone()));

@@ -56,12 +56,11 @@ pub(super) static RULES: &[Rule] = &[
 async fn idle(lab: Lab) {
     let journal = Journal::new();
     let actor = lab.system().spawn(Worker::new(&journal)).await.unwrap();
-    for number in 1..=2 {
-        lab.soon("the actor answers", actor.ask(Note(number))).await.unwrap();
-    }
+    lab.soon("the actor answers", actor.ask(Note(1))).await.unwrap();
+    lab.rest().await;
     actor.drain();
     assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Drained));
-    assert_eq!(journal.entries(), ["start", "1", "2", "stop: drained", "drop"]);
+    assert_eq!(journal.entries(), ["start", "1", "stop: drained", "drop"]);
 }
 
 async fn handling(lab: Lab) {
@@ -73,7 +72,10 @@ async fn handling(lab: Lab) {
     let asked = actor.ask(Note(3)).enqueue().unwrap();
     actor.drain();
     assert_eq!(actor.try_tell(Note(4)).unwrap_err().message.0, 4);
-    assert_eq!(lab.soon("an ask is refused", actor.ask(Note(5))).await.unwrap_err().kind(), ErrorKind::Stopped);
+    assert_eq!(
+        lab.soon("an ask is refused", actor.ask(Note(5))).await.unwrap_err().kind(),
+        ErrorKind::Stopped
+    );
     assert!(actor.is_alive());
     gate.open();
     assert_eq!(lab.soon("the accepted ask is answered", asked).await.unwrap(), 3);

@@ -65,17 +65,24 @@ pub(super) static RULES: &[Rule] = &[
         "Being woken all the time is no protection.",
         body!(busy),
     ),
+    Rule::must(
+        "KILL-08",
+        Topic::Kill,
+        &[(Topic::Kill, State::Handling)],
+        "A message that was taken from the queue is handled at least to its handler's first await, even if the kill comes first.",
+        "Otherwise it would be neither handled nor a dead letter: lost in silence.",
+        body!(taken),
+    ),
 ];
 
 async fn idle(lab: Lab) {
     let (journal, system) = (Journal::new(), lab.system());
     let actor = system.spawn(Worker::new(&journal)).await.unwrap();
-    for number in 1..=2 {
-        lab.soon("the actor answers", actor.ask(Note(number))).await.unwrap();
-    }
+    lab.soon("the actor answers", actor.ask(Note(1))).await.unwrap();
+    lab.rest().await;
     actor.kill();
     assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Killed));
-    assert_eq!(journal.entries(), ["start", "1", "2", "drop"]);
+    assert_eq!(journal.entries(), ["start", "1", "drop"]);
     assert_eq!(system.live(), 0);
 }
 
@@ -91,7 +98,10 @@ async fn handling(lab: Lab) {
     let error = lab.soon("the asker of the dropped handler is answered", held).await.unwrap_err();
     assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Stopped, Some("a")));
     assert_eq!(error.get("message"), Some(std::any::type_name::<Hold>()));
-    assert_eq!(lab.soon("the queued asker is answered", queued).await.unwrap_err().kind(), ErrorKind::Stopped);
+    assert_eq!(
+        lab.soon("the queued asker is answered", queued).await.unwrap_err().kind(),
+        ErrorKind::Stopped
+    );
     assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Killed));
     assert_eq!(journal.entries(), ["start", "hold 1", "drop"]);
     assert_eq!(events.journal().entries(), ["dead Note", "dead Note"]);
@@ -110,7 +120,8 @@ async fn stopping(lab: Lab) {
 }
 
 async fn wins(lab: Lab) {
-    for order in [["stop", "kill"], ["drain", "kill"], ["kill", "stop"], ["kill", "drain"], ["kill", "kill"]] {
+    for order in [["stop", "kill"], ["drain", "kill"], ["kill", "stop"], ["kill", "drain"], ["kill", "kill"]]
+    {
         let (journal, gate) = (Journal::new(), Gate::new());
         let actor = lab.system().spawn(Worker::new(&journal)).await.unwrap();
         actor.tell(Hold(1, gate.clone())).unwrap();
@@ -171,6 +182,15 @@ async fn busy(lab: Lab) {
     assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Killed));
 }
 
+async fn taken(lab: Lab) {
+    let journal = Journal::new();
+    let actor = lab.system().spawn(Suicide(journal.clone())).await.unwrap();
+    let asked = lab.soon("the asker is answered", actor.ask(EndEarly)).await;
+    assert!(asked.is_ok(), "{asked:?}");
+    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Killed));
+    assert_eq!(journal.entries(), ["went on"]);
+}
+
 /// Kills itself.
 struct Suicide(Journal);
 
@@ -201,6 +221,26 @@ impl Handler<End> for Suicide {
         }
         self.0.note("went on");
         Ok(())
+    }
+}
+
+/// Kills before there is a future; the future does not await.
+struct EndEarly;
+impl Message for EndEarly {
+    type Reply = ();
+}
+
+impl Handler<EndEarly> for Suicide {
+    fn handle(
+        &mut self,
+        EndEarly: EndEarly,
+        ctx: &mut Context<Self>,
+    ) -> impl Future<Output = Outcome<()>> + Send {
+        ctx.actor_ref().kill();
+        async {
+            self.0.note("went on");
+            Ok(())
+        }
     }
 }
 

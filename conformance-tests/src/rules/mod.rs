@@ -17,6 +17,7 @@ mod shutdown;
 mod start;
 mod stop;
 mod timeout;
+mod visible;
 mod wait;
 
 use crate::Rule;
@@ -40,6 +41,7 @@ static ALL: &[&[Rule]] = &[
     race::RULES,
     fairness::RULES,
     native::RULES,
+    visible::RULES,
 ];
 
 /// Every rule, in the order of the specification.
@@ -82,7 +84,11 @@ mod tests {
             if let Tag::Spi(mutants) = rule.tag {
                 assert!(!mutants.is_empty(), "{} names no mutant", rule.id);
                 for name in mutants {
-                    assert!(MUTANTS.iter().any(|mutant| mutant.name == *name), "{}: no mutant {name}", rule.id);
+                    assert!(
+                        MUTANTS.iter().any(|mutant| mutant.name == *name),
+                        "{}: no mutant {name}",
+                        rule.id
+                    );
                     named.insert(*name);
                 }
             }

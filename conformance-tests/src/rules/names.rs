@@ -53,7 +53,12 @@ pub(super) static RULES: &[Rule] = &[
     Rule::must(
         "NAME-06",
         Topic::Name,
-        &[(Topic::Name, State::Stopped), (Topic::Name, State::Killed), (Topic::Name, State::Drained), (Topic::Name, State::Failed)],
+        &[
+            (Topic::Name, State::Stopped),
+            (Topic::Name, State::Killed),
+            (Topic::Name, State::Drained),
+            (Topic::Name, State::Failed),
+        ],
         "A freed name can be used again at once, and means the new actor only.",
         "A ref to the old actor must not reach the new one.",
         body!(reused),

@@ -1,1 +1,194 @@
-pub(super) static RULES: &[crate::Rule] = &[];
+//! What native code does to an actor.
+
+use dactor_core::spi::TURN;
+use dactor_core::testkit::{Gate, Journal};
+use dactor_core::{ErrorKind, StopReason};
+
+use super::body;
+use crate::actors::{Act, Count, Hold, Hooks, Note, Worker};
+use crate::{Capability, Lab, Rule, State, Topic};
+
+pub(super) static RULES: &[Rule] = &[
+    Rule::must(
+        "NAT-01",
+        Topic::Native,
+        &[(Topic::Native, State::Idle)],
+        "A native stop of an idle actor runs `on_stop` and ends it as stopped or drained.",
+        "Native supervisors and consoles may end actors; hooks run all the same.",
+        body!(stop_idle),
+    )
+    .needs(Capability::NativeStop)
+    .spi(&["ignores-stop", "stop-drops-cell"]),
+    Rule::must(
+        "NAT-02",
+        Topic::Native,
+        &[(Topic::Native, State::Handling)],
+        "A native stop during a handler lets it finish and answer, then runs `on_stop`.",
+        "The message in hand is whole, whoever stops the actor.",
+        body!(stop_handling),
+    )
+    .needs(Capability::NativeStop)
+    .spi(&["stop-drops-cell", "ignores-stop"]),
+    Rule::must(
+        "NAT-03",
+        Topic::Native,
+        &[(Topic::Native, State::Handling), (Topic::Native, State::NativeStop)],
+        "A native stop is seen within one turn's worth of further messages; the rest becomes dead letters.",
+        "A long queue must not delay a native stop.",
+        body!(stop_within_a_turn),
+    )
+    .needs(Capability::NativeStopNow)
+    .spi(&["stop-drains"]),
+    Rule::must(
+        "NAT-04",
+        Topic::Native,
+        &[(Topic::Native, State::Handling), (Topic::Native, State::NativeStop)],
+        "A native drain handles all that was accepted, more than a turn holds, then runs `on_stop`.",
+        "A runtime that is draining takes no more wakes: the turns must go on without.",
+        body!(drain),
+    )
+    .needs(Capability::NativeDrain)
+    .spi(&["drains-one-turn", "drain-stops"]),
+    Rule::must(
+        "NAT-05",
+        Topic::Native,
+        &[(Topic::Native, State::Idle), (Topic::Native, State::NativeKill)],
+        "A native kill of an idle actor ends it as killed; no hook runs, waiters are told.",
+        "A cell that is kept or forgotten would leave its waiters waiting.",
+        body!(kill_idle),
+    )
+    .needs(Capability::NativeKill)
+    .spi(&["ignores-kill", "kill-runs-hooks", "keeps-cell-after-kill"]),
+    Rule::must(
+        "NAT-06",
+        Topic::Native,
+        &[(Topic::Native, State::Handling), (Topic::Native, State::NativeKill)],
+        "A native kill drops a pending handler: its asker and the queued ones get `Stopped`.",
+        "The native runtime drops the task; the cell answers for what was in it.",
+        body!(kill_handling),
+    )
+    .needs(Capability::NativeKill)
+    .spi(&["ignores-kill", "kill-runs-hooks", "keeps-cell-after-kill"]),
+    Rule::must(
+        "NAT-07",
+        Topic::Native,
+        &[(Topic::Native, State::Stopping)],
+        "A native kill drops a pending `on_stop`; the actor ends as killed.",
+        "A last hook that hangs must be killable from outside, too.",
+        body!(kill_stopping),
+    )
+    .needs(Capability::NativeKill)
+    .spi(&["ignores-kill", "kill-runs-hooks"]),
+];
+
+async fn stop_idle(lab: Lab) {
+    let journal = Journal::new();
+    let actor = lab.system().spawn(Worker::new(&journal)).await.unwrap();
+    lab.soon("the actor answers", actor.ask(Note(1))).await.unwrap();
+    lab.native_stop(&actor).await;
+    let reason = lab.soon("the actor ends", actor.wait()).await;
+    assert!(matches!(reason, StopReason::Stopped | StopReason::Drained), "{reason}");
+    assert_eq!(
+        journal.entries(),
+        ["start".to_owned(), "1".to_owned(), format!("stop: {reason}"), "drop".to_owned()]
+    );
+}
+
+async fn stop_handling(lab: Lab) {
+    let (journal, gate) = (Journal::new(), Gate::new());
+    let actor = lab.system().spawn(Worker::new(&journal)).await.unwrap();
+    let held = actor.ask(Hold(1, gate.clone())).enqueue().unwrap();
+    lab.soon("the handler runs", gate.reached()).await;
+    lab.native_stop(&actor).await;
+    lab.rest().await;
+    assert_eq!(journal.entries(), ["start", "hold 1"], "the handler is neither dropped nor overtaken");
+    gate.open();
+    assert_eq!(lab.soon("the running ask is answered", held).await.unwrap(), 1);
+    let reason = lab.soon("the actor ends", actor.wait()).await;
+    assert!(matches!(reason, StopReason::Stopped | StopReason::Drained), "{reason}");
+    assert_eq!(journal.entries()[..3], ["start", "hold 1", "held 1"]);
+    assert_eq!(journal.entries()[3..], [format!("stop: {reason}"), "drop".to_owned()]);
+}
+
+async fn stop_within_a_turn(lab: Lab) {
+    let (journal, gate, system) = (Journal::new(), Gate::new(), lab.system());
+    let actor = system.spawn(Worker::new(&journal)).await.unwrap();
+    actor.tell(Hold(1, gate.clone())).unwrap();
+    lab.soon("the handler runs", gate.reached()).await;
+    let count = 4 * TURN;
+    for number in 0..count {
+        actor.tell(Note(number as u32)).unwrap();
+    }
+    lab.native_stop(&actor).await;
+    gate.open();
+    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Stopped));
+    let entries = journal.entries();
+    let handled = entries.len() - 5;
+    assert!(handled <= TURN, "{handled} further messages were handled");
+    let expected: Vec<String> = (0..handled).map(|number| number.to_string()).collect();
+    assert_eq!(entries[3..3 + handled], expected);
+    assert_eq!(entries[3 + handled..], ["stop: stopped", "drop"]);
+    assert_eq!(system.dead_letters(), (count - handled) as u64);
+}
+
+async fn drain(lab: Lab) {
+    let (journal, gate, system) = (Journal::new(), Gate::new(), lab.system());
+    let actor = system.spawn(Worker::new(&journal)).await.unwrap();
+    actor.tell(Hold(1, gate.clone())).unwrap();
+    lab.soon("the handler runs", gate.reached()).await;
+    let count = 4 * TURN + 1;
+    for number in 0..count {
+        actor.tell(Note(number as u32)).unwrap();
+    }
+    let asked = actor.ask(Count()).enqueue().unwrap();
+    lab.native_drain(&actor).await;
+    gate.open();
+    assert_eq!(lab.soon("the last ask is answered", asked).await.unwrap(), count as u32);
+    let reason = lab.soon("the actor ends", actor.wait()).await;
+    assert!(matches!(reason, StopReason::Stopped | StopReason::Drained), "{reason}");
+    let entries = journal.entries();
+    let expected: Vec<String> = (0..count).map(|number| number.to_string()).collect();
+    assert_eq!(entries[3..3 + count], expected);
+    assert_eq!(entries[3 + count..], [format!("stop: {reason}"), "drop".to_owned()]);
+    assert_eq!(system.dead_letters(), 0);
+}
+
+async fn kill_idle(lab: Lab) {
+    let (journal, system) = (Journal::new(), lab.system());
+    let actor = system.spawn(Worker::new(&journal)).name("a").await.unwrap();
+    lab.soon("the actor answers", actor.ask(Note(1))).await.unwrap();
+    lab.native_kill(&actor).await;
+    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Killed));
+    assert_eq!(journal.entries(), ["start", "1", "drop"]);
+    assert_eq!(system.live(), 0);
+    assert!(system.get::<Worker>("a").is_none());
+}
+
+async fn kill_handling(lab: Lab) {
+    let (journal, gate, system) = (Journal::new(), Gate::new(), lab.system());
+    let actor = system.spawn(Worker::new(&journal)).await.unwrap();
+    let held = actor.ask(Hold(1, gate.clone())).enqueue().unwrap();
+    lab.soon("the handler runs", gate.reached()).await;
+    let queued = actor.ask(Note(2)).enqueue().unwrap();
+    actor.tell(Note(3)).unwrap();
+    lab.native_kill(&actor).await;
+    assert_eq!(lab.soon("its asker is answered", held).await.unwrap_err().kind(), ErrorKind::Stopped);
+    assert_eq!(
+        lab.soon("the queued asker is answered", queued).await.unwrap_err().kind(),
+        ErrorKind::Stopped
+    );
+    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Killed));
+    assert_eq!(journal.entries(), ["start", "hold 1", "drop"]);
+    assert_eq!(system.dead_letters(), 2);
+}
+
+async fn kill_stopping(lab: Lab) {
+    let (journal, gate) = (Journal::new(), Gate::new());
+    let hooks = Hooks { stop: Act::Hold(gate.clone()), ..Hooks::default() };
+    let actor = lab.system().spawn(Worker::with(&journal, hooks)).await.unwrap();
+    actor.stop();
+    lab.soon("on_stop runs", gate.reached()).await;
+    lab.native_kill(&actor).await;
+    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Killed));
+    assert_eq!(journal.entries(), ["start", "stop: stopped", "drop"]);
+}

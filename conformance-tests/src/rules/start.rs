@@ -95,10 +95,16 @@ fn assert_nothing_left(system: &System, name: &str) {
 async fn start_fails(lab: Lab) {
     let (journal, system) = (Journal::new(), lab.system());
     let hooks = Hooks { start: Act::Fail("no disk"), ..Hooks::default() };
-    let error = lab.soon("the spawn fails", system.spawn(Worker::factory(&journal, hooks)).name("a")).await.unwrap_err();
+    let error = lab
+        .soon("the spawn fails", system.spawn(Worker::factory(&journal, hooks)).name("a"))
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::StartFailed);
     let cause = error.source().and_then(|source| source.downcast_ref::<Error>()).expect("a cause");
-    assert_eq!((cause.kind(), cause.get("hook"), cause.get("actor")), (ErrorKind::Failed, Some("on_start"), Some("a")));
+    assert_eq!(
+        (cause.kind(), cause.get("hook"), cause.get("actor")),
+        (ErrorKind::Failed, Some("on_start"), Some("a"))
+    );
     assert_eq!(cause.source().unwrap().to_string(), "no disk");
     assert_eq!(journal.entries(), ["make", "start", "drop"]);
     assert_nothing_left(&system, "a");
@@ -109,7 +115,10 @@ async fn start_fails(lab: Lab) {
 async fn start_panics(lab: Lab) {
     let (journal, system) = (Journal::new(), lab.system());
     let hooks = Hooks { start: Act::Panic("no luck"), ..Hooks::default() };
-    let error = lab.soon("the spawn fails", system.spawn(Worker::factory(&journal, hooks)).name("a")).await.unwrap_err();
+    let error = lab
+        .soon("the spawn fails", system.spawn(Worker::factory(&journal, hooks)).name("a"))
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::StartFailed);
     let cause = error.source().and_then(|source| source.downcast_ref::<Error>()).expect("a cause");
     assert_eq!((cause.kind(), cause.get("hook")), (ErrorKind::Panicked, Some("on_start")));
@@ -137,7 +146,10 @@ async fn start_fails_with_queue(lab: Lab) {
     let waiting = early.clone();
     let waiter = tokio::spawn(async move { waiting.wait().await });
     gate.open();
-    assert_eq!(lab.soon("the spawn fails", spawning).await.unwrap().unwrap_err().kind(), ErrorKind::StartFailed);
+    assert_eq!(
+        lab.soon("the spawn fails", spawning).await.unwrap().unwrap_err().kind(),
+        ErrorKind::StartFailed
+    );
     assert_eq!(lab.soon("the ask is answered", asked).await.unwrap_err().kind(), ErrorKind::Stopped);
     let reason = lab.soon("the waiter is told", waiter).await.unwrap();
     assert_eq!(reason.failure().expect("a failure").kind(), ErrorKind::Failed);
@@ -146,7 +158,10 @@ async fn start_fails_with_queue(lab: Lab) {
     assert_eq!(system.live(), 0);
 }
 
-async fn starting(lab: &Lab, journal: &Journal) -> (System, Gate, tokio::task::JoinHandle<Result<dactor_core::ActorRef<Worker>>>) {
+async fn starting(
+    lab: &Lab,
+    journal: &Journal,
+) -> (System, Gate, tokio::task::JoinHandle<Result<dactor_core::ActorRef<Worker>>>) {
     let (gate, system) = (Gate::new(), lab.system());
     let hooks = Hooks { start: Act::Hold(gate.clone()), ..Hooks::default() };
     let spawning = tokio::spawn(system.spawn(Worker::with(journal, hooks)).name("a").into_future());
@@ -259,7 +274,11 @@ impl dactor_core::Actor for Late {
 }
 
 impl dactor_core::Handler<Note> for Late {
-    async fn handle(&mut self, Note(number): Note, _ctx: &mut dactor_core::Context<Self>) -> dactor_core::Outcome<u32> {
+    async fn handle(
+        &mut self,
+        Note(number): Note,
+        _ctx: &mut dactor_core::Context<Self>,
+    ) -> dactor_core::Outcome<u32> {
         self.journal.note(number);
         Ok(number)
     }

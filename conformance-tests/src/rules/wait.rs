@@ -115,9 +115,7 @@ async fn all(lab: Lab) {
         actors[index].tell(Boom(text)).unwrap();
         lab.soon("another one fails", actors[index].wait()).await;
         // The waiter has seen this end before the next one comes.
-        for _ in 0..8 {
-            tokio::task::yield_now().await;
-        }
+        lab.rest().await;
     }
     assert!(!waiter.is_finished(), "one actor still lives");
     actors[3].kill();

@@ -51,7 +51,9 @@ impl DrivenClock {
         })
     }
 
-    /// Lets everything that is ready run, moves the time, and lets what became due run.
+    /// Lets everything that is ready run, moves the time in one jump, and lets what became due run.
+    ///
+    /// Code that sleeps several times in a row sees only the jump: advance in steps for it.
     pub async fn advance(&mut self, by: Duration) {
         settle().await;
         time::advance(by).await;
