@@ -87,6 +87,12 @@ impl Lab {
         }
     }
 
+    /// Takes the native handle of an actor. From then on a cell that is run by turns goes back to its runtime whenever
+    /// it has nothing to do; as long as nobody has the handle, it may stay pending instead.
+    pub fn expose<A: Actor>(&self, actor: &ActorRef<A>) {
+        native(actor);
+    }
+
     /// The native side of the adapter.
     pub fn probe(&self) -> &dyn NativeProbe {
         self.subject.native().expect("a rule about the native side says what it needs")

@@ -15,7 +15,7 @@
 //!
 //! | environment variable | meaning |
 //! | --- | --- |
-//! | `DACTOR_CONFORMANCE_REPORT` | a directory: results are written to `<subject>.jsonl` in it |
+//! | `DACTOR_CONFORMANCE_REPORT` | an absolute path of a directory: results are written to `<subject>.jsonl` in it |
 //! | `DACTOR_CONFORMANCE_SILENCE_MS` | how long nothing must happen to count as silence; 50 |
 //! | `DACTOR_CONFORMANCE_WATCHDOG_S` | how long a rule may take; 30 |
 //! | `DACTOR_CONFORMANCE_SEED` | the seed of the rules that race; printed when one of them fails |

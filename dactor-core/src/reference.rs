@@ -103,6 +103,9 @@ impl<A: Actor> ActorRef<A> {
 
     /// The native actor underneath, as the adapter gives it; `None` before the actor has started. Adapters
     /// offer it with its true type.
+    ///
+    /// Take it before acting on the native actor: from then on the actor lets its runtime look at native
+    /// signals whenever it has nothing to do, which it may skip before.
     pub fn native(&self) -> Option<&(dyn Any + Send + Sync)> {
         self.shared.native()
     }

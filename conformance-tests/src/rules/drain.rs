@@ -54,13 +54,18 @@ pub(super) static RULES: &[Rule] = &[
 ];
 
 async fn idle(lab: Lab) {
-    let journal = Journal::new();
-    let actor = lab.system().spawn(Worker::new(&journal)).await.unwrap();
-    lab.soon("the actor answers", actor.ask(Note(1))).await.unwrap();
-    lab.rest().await;
-    actor.drain();
-    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Drained));
-    assert_eq!(journal.entries(), ["start", "1", "stop: drained", "drop"]);
+    for exposed in [false, true] {
+        let journal = Journal::new();
+        let actor = lab.system().spawn(Worker::new(&journal)).await.unwrap();
+        lab.soon("the actor answers", actor.ask(Note(1))).await.unwrap();
+        if exposed {
+            lab.expose(&actor);
+        }
+        lab.rest().await;
+        actor.drain();
+        assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Drained));
+        assert_eq!(journal.entries(), ["start", "1", "stop: drained", "drop"]);
+    }
 }
 
 async fn handling(lab: Lab) {

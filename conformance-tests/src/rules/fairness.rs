@@ -108,14 +108,18 @@ async fn waits_alone(lab: Lab) {
 async fn many(lab: Lab) {
     let system = lab.system();
     let mut actors = Vec::new();
-    for _ in 0..1000 {
+    for number in 0..1000 {
         actors.push(system.spawn(Worker::new(&Journal::new())).await.unwrap());
+        if number % 2 == 0 {
+            lab.expose(&actors[number]);
+        }
     }
     for round in 0..3 {
         let asks: Vec<_> = actors.iter().map(|actor| actor.ask(Note(round)).enqueue().unwrap()).collect();
         for answer in lab.soon("all are answered", join_all(asks)).await {
             assert_eq!(answer.unwrap(), round);
         }
+        lab.rest().await;
     }
     assert_eq!(system.live(), 1000);
     lab.soon("all are shut down", system.shutdown()).await.unwrap();

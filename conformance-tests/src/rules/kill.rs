@@ -76,14 +76,19 @@ pub(super) static RULES: &[Rule] = &[
 ];
 
 async fn idle(lab: Lab) {
-    let (journal, system) = (Journal::new(), lab.system());
-    let actor = system.spawn(Worker::new(&journal)).await.unwrap();
-    lab.soon("the actor answers", actor.ask(Note(1))).await.unwrap();
-    lab.rest().await;
-    actor.kill();
-    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Killed));
-    assert_eq!(journal.entries(), ["start", "1", "drop"]);
-    assert_eq!(system.live(), 0);
+    for exposed in [false, true] {
+        let (journal, system) = (Journal::new(), lab.system());
+        let actor = system.spawn(Worker::new(&journal)).await.unwrap();
+        lab.soon("the actor answers", actor.ask(Note(1))).await.unwrap();
+        if exposed {
+            lab.expose(&actor);
+        }
+        lab.rest().await;
+        actor.kill();
+        assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Killed));
+        assert_eq!(journal.entries(), ["start", "1", "drop"]);
+        assert_eq!(system.live(), 0);
+    }
 }
 
 async fn handling(lab: Lab) {

@@ -97,6 +97,7 @@ async fn weak(lab: Lab) {
     let inner = kept.clone();
     let actor = system.spawn(Holder { _kept: inner, journal: journal.clone() }).await.unwrap();
     let weak = actor.downgrade();
+    lab.expose(&actor);
     actor.tell(Tick).unwrap();
     drop(actor);
     lab.soon("the actor works", journal.wait_len(1)).await;

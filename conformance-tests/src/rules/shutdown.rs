@@ -75,6 +75,7 @@ async fn drains(lab: Lab) {
     let (idle, busy) = (Journal::new(), Journal::new());
     let first = system.spawn(Worker::new(&idle)).await.unwrap();
     let second = system.spawn(Worker::new(&busy)).await.unwrap();
+    lab.expose(&first);
     lab.soon("the actor answers", first.ask(Note(1))).await.unwrap();
     lab.rest().await;
     second.tell(Hold(1, gate.clone())).unwrap();

@@ -86,16 +86,21 @@ pub(super) static RULES: &[Rule] = &[
 ];
 
 async fn idle(lab: Lab) {
-    let (journal, system) = (Journal::new(), lab.system());
-    let actor = system.spawn(Worker::new(&journal)).await.unwrap();
-    lab.soon("the actor answers", actor.ask(Note(1))).await.unwrap();
-    lab.rest().await;
-    assert!(actor.is_alive() && actor.stop_reason().is_none());
-    actor.stop();
-    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Stopped));
-    assert_eq!(journal.entries(), ["start", "1", "stop: stopped", "drop"]);
-    assert!(!actor.is_alive());
-    assert_eq!(system.live(), 0);
+    for exposed in [false, true] {
+        let (journal, system) = (Journal::new(), lab.system());
+        let actor = system.spawn(Worker::new(&journal)).await.unwrap();
+        lab.soon("the actor answers", actor.ask(Note(1))).await.unwrap();
+        if exposed {
+            lab.expose(&actor);
+        }
+        lab.rest().await;
+        assert!(actor.is_alive() && actor.stop_reason().is_none());
+        actor.stop();
+        assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Stopped));
+        assert_eq!(journal.entries(), ["start", "1", "stop: stopped", "drop"]);
+        assert!(!actor.is_alive());
+        assert_eq!(system.live(), 0);
+    }
 }
 
 async fn handling(lab: Lab) {
