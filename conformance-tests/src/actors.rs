@@ -58,6 +58,8 @@ pub(crate) struct Worker {
     journal: Journal,
     hooks: Hooks,
     handled: u32,
+    /// Told to itself in `on_start`.
+    early: Vec<u32>,
 }
 
 impl Worker {
@@ -66,7 +68,14 @@ impl Worker {
     }
 
     pub(crate) fn with(journal: &Journal, hooks: Hooks) -> Self {
-        Self { journal: journal.clone(), hooks, handled: 0 }
+        Self { journal: journal.clone(), hooks, handled: 0, early: Vec::new() }
+    }
+
+    /// One that tells itself these notes in `on_start`, and notes what it is refused with.
+    pub(crate) fn on_start_telling(journal: &Journal, early: Vec<u32>) -> Self {
+        let mut worker = Self::new(journal);
+        worker.early = early;
+        worker
     }
 
     /// A factory that notes `make`.
@@ -80,8 +89,13 @@ impl Worker {
 }
 
 impl Actor for Worker {
-    async fn on_start(&mut self, _ctx: &mut Context<Self>) -> Outcome<()> {
+    async fn on_start(&mut self, ctx: &mut Context<Self>) -> Outcome<()> {
         self.journal.note("start");
+        for number in std::mem::take(&mut self.early) {
+            if let Err(error) = ctx.actor_ref().tell(Note(number)) {
+                self.journal.note(format!("{:?}", error.kind()));
+            }
+        }
         self.hooks.start.perform().await
     }
 
@@ -161,6 +175,10 @@ message!(
 message!(
     /// Tells itself these notes.
     TellMyself(Vec<u32>) -> ()
+);
+message!(
+    /// Sends itself these notes and gives what came of each.
+    SendMyself(Vec<u32>) -> Vec<Option<ErrorKind>>
 );
 message!(
     /// Needs more memory than fits into the cell, over an await.
@@ -245,6 +263,20 @@ impl Handler<TellMyself> for Worker {
             ctx.actor_ref().tell(Note(note))?;
         }
         Ok(())
+    }
+}
+
+impl Handler<SendMyself> for Worker {
+    async fn handle(
+        &mut self,
+        SendMyself(notes): SendMyself,
+        ctx: &mut Context<Self>,
+    ) -> Outcome<Vec<Option<ErrorKind>>> {
+        let mut sent = Vec::new();
+        for note in notes {
+            sent.push(ctx.actor_ref().send(Note(note)).await.err().map(|error| error.kind()));
+        }
+        Ok(sent)
     }
 }
 

@@ -177,6 +177,8 @@ words! {
         Wait = "Wait",
         /// Names and lookup.
         Name = "Name, lookup",
+        /// Bounded mailboxes, and the line for room in one.
+        Bound = "Bounded mailbox",
         /// `Err` from a handler or hook.
         Failure = "Failure (Err)",
         /// A panic, and what follows it.

@@ -18,8 +18,12 @@ pub(crate) trait Target<M: Message>: Labelled {
     fn pid(&self) -> Pid;
     fn tell(&self, message: M) -> Result<()>;
     fn try_tell(&self, message: M) -> Result<(), SendError<M>>;
+    fn send(&self, message: M) -> Sending<'_>;
     fn deliver(&self, reply: Arc<Reply<M>>) -> Result<()>;
 }
+
+/// A send whose target's type is erased.
+pub(crate) type Sending<'a> = Pin<Box<dyn Future<Output = Result<()>> + Send + 'a>>;
 
 impl<A: Actor, M: SentTo<A>> Target<M> for Shared<A> {
     fn pid(&self) -> Pid {
@@ -34,8 +38,12 @@ impl<A: Actor, M: SentTo<A>> Target<M> for Shared<A> {
         Shared::try_tell(self, message)
     }
 
+    fn send(&self, message: M) -> Sending<'_> {
+        Box::pin(Shared::send(self, message.into_tell()))
+    }
+
     fn deliver(&self, reply: Arc<Reply<M>>) -> Result<()> {
-        self.push(M::into_ask(reply)).map_err(|envelope| self.refuse(envelope))
+        Shared::deliver(self, M::into_ask(reply))
     }
 }
 

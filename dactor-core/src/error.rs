@@ -11,6 +11,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum ErrorKind {
     /// The actor is stopping or has stopped: the message was not, and will not be, handled.
     Stopped,
+    /// The mailbox is full, and its [`Overflow`](crate::Overflow) refuses more.
+    MailboxFull,
+    /// A mailbox cannot have this capacity.
+    InvalidCapacity,
     /// The handler returned an error.
     Failed,
     /// The handler, a hook or a factory panicked.
@@ -43,6 +47,8 @@ impl ErrorKind {
     fn text(self) -> &'static str {
         match self {
             Self::Stopped => "the actor has stopped",
+            Self::MailboxFull => "the mailbox is full",
+            Self::InvalidCapacity => "the mailbox capacity is not valid",
             Self::Failed => "the handler failed",
             Self::Panicked => "the handler panicked",
             Self::Timeout => "no reply in time",

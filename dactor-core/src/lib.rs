@@ -6,6 +6,7 @@
 
 mod actor;
 mod ask;
+mod bound;
 mod context;
 mod envelope;
 mod error;
@@ -34,6 +35,7 @@ mod turn;
 
 pub use actor::{Actor, Directive, Handler};
 pub use ask::{Ask, PendingReply};
+pub use bound::Overflow;
 pub use context::Context;
 pub use error::{Error, ErrorKind, Result, SendError};
 pub use event::Event;

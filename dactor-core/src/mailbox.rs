@@ -19,6 +19,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
+use crate::bound::{Bound, Limit, Overflow, Ticket};
+
 /// Beyond this many slots a queue gives memory back when it runs empty.
 const KEPT_SLOTS: usize = 256;
 
@@ -54,6 +56,17 @@ pub(crate) enum Nudge {
     Stop,
     /// The cell's future is pending: wake it.
     Waker(Waker),
+}
+
+/// Why a message is not in the queue.
+#[derive(Debug)]
+pub(crate) enum Refusal<T> {
+    /// The mailbox is closed.
+    Closed(T),
+    /// It is full, and the sender is to know.
+    Full(T),
+    /// It is full, and the message is to be dropped: this one, or an older one that made room for it.
+    Dropped(T, Nudge),
 }
 
 /// What wakes a pending cell.
@@ -98,9 +111,14 @@ struct Inner<T> {
     queue: VecDeque<T>,
     phase: Phase,
     open: bool,
+    bound: Option<Box<Bound<T>>>,
 }
 
 impl<T> Inner<T> {
+    fn is_full(&self) -> bool {
+        self.bound.as_ref().is_some_and(|bound| self.queue.len() >= bound.limit.capacity)
+    }
+
     fn nudge(&mut self, lane: Lanes) -> Nudge {
         match &self.phase {
             Phase::Starting | Phase::Scheduled => return Nudge::Nothing,
@@ -110,6 +128,33 @@ impl<T> Inner<T> {
         match mem::replace(&mut self.phase, Phase::Scheduled) {
             Phase::Waiting(waker, _) => Nudge::Waker(waker),
             _ => Nudge::Host,
+        }
+    }
+
+    fn accept(&mut self, message: T) -> Result<Nudge, Refusal<T>> {
+        if !self.open {
+            return Err(Refusal::Closed(message));
+        }
+        if self.is_full() {
+            return Err(self.overflow(message));
+        }
+        self.queue.push_back(message);
+        Ok(self.nudge(Lanes::All))
+    }
+
+    /// What becomes of a message that finds the mailbox full.
+    fn overflow(&mut self, message: T) -> Refusal<T> {
+        let overflow = self.bound.as_ref().map(|bound| bound.limit.overflow);
+        match overflow {
+            Some(Overflow::DropNewest) => Refusal::Dropped(message, Nudge::Nothing),
+            Some(Overflow::DropOldest) => {
+                self.queue.push_back(message);
+                match self.queue.pop_front() {
+                    Some(oldest) => Refusal::Dropped(oldest, self.nudge(Lanes::All)),
+                    None => unreachable!("a full queue is not empty"),
+                }
+            }
+            Some(Overflow::Reject | Overflow::Block) | None => Refusal::Full(message),
         }
     }
 
@@ -130,9 +175,10 @@ pub(crate) struct Mailbox<T> {
 
 impl<T> Mailbox<T> {
     /// An open mailbox of a cell that is not in its host yet.
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(limit: Option<Limit>) -> Self {
+        let bound = limit.map(|limit| Box::new(Bound::new(limit)));
         Self {
-            inner: Mutex::new(Inner { queue: VecDeque::new(), phase: Phase::Starting, open: true }),
+            inner: Mutex::new(Inner { queue: VecDeque::new(), phase: Phase::Starting, open: true, bound }),
             ending: AtomicU8::new(Ending::None as u8),
         }
     }
@@ -141,14 +187,37 @@ impl<T> Mailbox<T> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Accepts the message, or gives it back when the mailbox is closed.
-    pub(crate) fn push(&self, message: T) -> Result<Nudge, T> {
+    /// Accepts the message, or says what became of it.
+    pub(crate) fn push(&self, message: T) -> Result<Nudge, Refusal<T>> {
+        self.lock().accept(message)
+    }
+
+    /// Accepts the message or, where senders wait for room, lets it join the line.
+    pub(crate) fn push_or_join(
+        &self,
+        message: T,
+        waker: Option<Waker>,
+    ) -> Result<(Nudge, Option<Ticket>), Refusal<T>> {
         let mut inner = self.lock();
-        if !inner.open {
-            return Err(message);
+        let waits = inner.open && inner.is_full();
+        match &mut inner.bound {
+            Some(bound) if waits && bound.limit.overflow == Overflow::Block => {
+                Ok((Nudge::Nothing, Some(bound.join(message, waker))))
+            }
+            _ => inner.accept(message).map(|nudge| (nudge, None)),
         }
-        inner.queue.push_back(message);
-        Ok(inner.nudge(Lanes::All))
+    }
+
+    /// `None` while the ticket waits; then whether its message was accepted.
+    pub(crate) fn poll_ticket(&self, ticket: Ticket, waker: &Waker) -> Option<bool> {
+        let mut inner = self.lock();
+        let bound = inner.bound.as_mut()?;
+        if bound.renew(ticket, waker) { None } else { Some(bound.is_admitted(ticket)) }
+    }
+
+    /// Takes a waiting message out of the line.
+    pub(crate) fn leave(&self, ticket: Ticket) -> Option<T> {
+        self.lock().bound.as_mut()?.leave(ticket)
     }
 
     /// Asks the actor to end. Accepts nothing from here on; a weaker request than an earlier one is ignored.
@@ -205,7 +274,16 @@ impl<T> Mailbox<T> {
             }
             // One message needs no second buffer: most actors never have one.
             1 => batch.extend(inner.queue.pop_front()),
+            // A bounded queue holds all but the one in hand.
+            _ if inner.bound.is_some() => batch.extend(inner.queue.pop_front()),
             _ => mem::swap(&mut inner.queue, batch),
+        }
+        let Inner { queue, bound, .. } = &mut *inner;
+        let admitted = bound.as_mut().and_then(|bound| bound.admit());
+        if let Some((message, waker)) = admitted {
+            queue.push_back(message);
+            drop(inner);
+            waker.into_iter().for_each(Waker::wake);
         }
         Taken::Some
     }
@@ -217,12 +295,20 @@ impl<T> Mailbox<T> {
         self.ending() == Ending::Kill
     }
 
-    /// Closes for good and gives what was never taken.
+    /// Closes for good and gives what was never taken, and what never got in.
     pub(crate) fn close(&self) -> VecDeque<T> {
         let mut inner = self.lock();
         inner.open = false;
         inner.phase = Phase::Scheduled;
-        mem::take(&mut inner.queue)
+        let mut rest = mem::take(&mut inner.queue);
+        let mut wakers = Vec::new();
+        for (message, waker) in inner.bound.iter_mut().flat_map(|bound| bound.disperse()) {
+            rest.push_back(message);
+            wakers.extend(waker);
+        }
+        drop(inner);
+        wakers.into_iter().for_each(Waker::wake);
+        rest
     }
 
     /// Wakes a cell that is pending with nothing to do, so that it parks anew.
@@ -241,141 +327,4 @@ impl<T> Mailbox<T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use futures_util::task::noop_waker_ref;
-
-    fn kind<T: std::fmt::Debug>(nudge: Result<Nudge, T>) -> &'static str {
-        match nudge.expect("the mailbox is open") {
-            Nudge::Nothing => "nothing",
-            Nudge::Host => "host",
-            Nudge::Stop => "stop",
-            Nudge::Waker(_) => "waker",
-        }
-    }
-
-    fn signal(mailbox: &Mailbox<u32>, ending: Ending) -> &'static str {
-        kind::<()>(Ok(mailbox.signal(ending)))
-    }
-
-    fn launched() -> Mailbox<u32> {
-        let mailbox = Mailbox::new();
-        assert_eq!(kind::<()>(Ok(mailbox.launch())), "nothing");
-        mailbox
-    }
-
-    fn taken(mailbox: &Mailbox<u32>) -> Vec<u32> {
-        let mut batch = VecDeque::new();
-        mailbox.take(&mut batch, Park::Native);
-        batch.into()
-    }
-
-    #[test]
-    fn a_push_wakes_an_idle_cell_once() {
-        let mailbox = launched();
-        assert_eq!(kind(mailbox.push(1)), "host");
-        assert_eq!(kind(mailbox.push(2)), "nothing");
-        assert_eq!(mailbox.len(), 2);
-        assert_eq!(taken(&mailbox), [1, 2]);
-        assert_eq!(kind(mailbox.push(3)), "nothing", "the turn goes on");
-        assert_eq!(taken(&mailbox), [3]);
-        assert_eq!(mailbox.take(&mut VecDeque::new(), Park::Native), Taken::Parked);
-        assert_eq!(kind(mailbox.push(4)), "host");
-    }
-
-    #[test]
-    fn what_comes_before_the_launch_is_due_at_it() {
-        let mailbox = Mailbox::new();
-        assert_eq!(kind(mailbox.push(1)), "nothing");
-        assert_eq!(kind::<()>(Ok(mailbox.launch())), "host");
-        assert_eq!(kind::<()>(Ok(mailbox.launch())), "nothing");
-
-        let stopped = Mailbox::<u32>::new();
-        assert_eq!(signal(&stopped, Ending::Stop), "nothing");
-        assert_eq!(kind::<()>(Ok(stopped.launch())), "host");
-
-        let waited = Mailbox::new();
-        assert!(!waited.wait_for_signal(noop_waker_ref()));
-        waited.started();
-        assert_eq!(kind(waited.push(1)), "nothing");
-        assert_eq!(kind::<()>(Ok(waited.launch())), "host");
-
-        let running = Mailbox::new();
-        assert_eq!(running.take(&mut VecDeque::new(), Park::Pending(noop_waker_ref())), Taken::Parked);
-        assert_eq!(kind::<()>(Ok(running.launch())), "nothing", "its host runs it already");
-        assert_eq!(kind(running.push(1)), "waker");
-    }
-
-    #[test]
-    fn a_pending_handler_is_woken_by_signals_only() {
-        let mailbox = launched();
-        assert_eq!(kind(mailbox.push(1)), "host");
-        assert!(!mailbox.wait_for_signal(noop_waker_ref()));
-        assert_eq!(kind(mailbox.push(2)), "nothing");
-        assert_eq!(signal(&mailbox, Ending::Drain), "waker");
-        assert!(!mailbox.wait_for_signal(noop_waker_ref()));
-        assert_eq!(signal(&mailbox, Ending::Kill), "waker");
-        assert!(mailbox.wait_for_signal(noop_waker_ref()));
-    }
-
-    #[test]
-    fn a_cell_can_wait_for_messages_and_its_own_work_at_once() {
-        let mailbox = launched();
-        let mut batch = VecDeque::new();
-        assert_eq!(mailbox.take(&mut batch, Park::Pending(noop_waker_ref())), Taken::Parked);
-        assert_eq!(kind(mailbox.push(1)), "waker");
-        assert_eq!(kind(mailbox.push(2)), "nothing");
-        assert_eq!(mailbox.take(&mut batch, Park::Pending(noop_waker_ref())), Taken::Some);
-        assert_eq!(batch, [1, 2]);
-    }
-
-    #[test]
-    fn rousing_wakes_only_a_cell_with_nothing_to_do() {
-        let rouse = |mailbox: &Mailbox<u32>| kind::<()>(Ok(mailbox.rouse()));
-        let mailbox = launched();
-        assert_eq!(rouse(&mailbox), "nothing");
-        assert!(!mailbox.wait_for_signal(noop_waker_ref()));
-        assert_eq!(rouse(&mailbox), "nothing");
-        assert_eq!(mailbox.take(&mut VecDeque::new(), Park::Pending(noop_waker_ref())), Taken::Parked);
-        assert_eq!(rouse(&mailbox), "waker");
-        assert_eq!(rouse(&mailbox), "nothing");
-    }
-
-    #[test]
-    fn the_stronger_ending_wins_and_closes() {
-        let mailbox = launched();
-        assert_eq!(signal(&mailbox, Ending::Drain), "host");
-        assert_eq!(mailbox.push(1).unwrap_err(), 1);
-        assert_eq!(mailbox.take(&mut VecDeque::new(), Park::Native), Taken::Ending);
-        for (ending, expected) in
-            [(Ending::Drain, Ending::Drain), (Ending::Kill, Ending::Kill), (Ending::Stop, Ending::Kill)]
-        {
-            signal(&mailbox, ending);
-            assert_eq!(mailbox.ending(), expected);
-        }
-        assert_eq!(signal(&launched(), Ending::Stop), "stop", "an idle cell is stopped by its host");
-    }
-
-    #[test]
-    fn closing_gives_the_rest() {
-        let mailbox = launched();
-        assert_eq!(kind(mailbox.push(1)), "host");
-        assert_eq!(kind(mailbox.push(2)), "nothing");
-        assert_eq!(mailbox.close(), [1, 2]);
-        assert_eq!(mailbox.push(3).unwrap_err(), 3);
-    }
-
-    #[test]
-    fn memory_is_given_back_after_a_burst() {
-        let mailbox = launched();
-        for number in 0..100_000 {
-            let _ = mailbox.push(number);
-        }
-        let mut batch = VecDeque::new();
-        assert_eq!(mailbox.take(&mut batch, Park::Native), Taken::Some);
-        batch.clear();
-        assert_eq!(mailbox.take(&mut batch, Park::Native), Taken::Parked);
-        assert!(batch.capacity() <= 2 * KEPT_SLOTS, "{}", batch.capacity());
-        assert!(mailbox.lock().queue.capacity() <= 2 * KEPT_SLOTS);
-    }
-}
+mod tests;

@@ -26,7 +26,7 @@ impl<M: Message> Recipient<M> {
 
     /// See [`ActorRef::send`](crate::ActorRef::send).
     pub async fn send(&self, message: M) -> Result<()> {
-        self.tell(message)
+        self.target.send(message).await
     }
 
     /// See [`ActorRef::ask`](crate::ActorRef::ask).

@@ -27,10 +27,15 @@ impl<A: Actor> ActorRef<A> {
         self.shared.try_tell(message)
     }
 
-    /// Sends a message, waiting for room where the mailbox makes senders wait. An unbounded mailbox, the only
-    /// kind so far, never does.
+    /// Sends a message, waiting for room where the mailbox makes senders wait ([`Overflow::Block`]); senders get
+    /// in in the order in which they came. An unbounded mailbox has room always.
+    ///
+    /// Dropped while it waits, it takes its message back. Inside the actor's own turn it does not wait: room
+    /// could only come after it.
+    ///
+    /// [`Overflow::Block`]: crate::Overflow::Block
     pub async fn send<M: SentTo<A>>(&self, message: M) -> Result<()> {
-        self.tell(message)
+        self.shared.send(message.into_tell()).await
     }
 
     /// Sends a message and gives the handler's reply.

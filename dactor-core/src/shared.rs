@@ -2,17 +2,19 @@
 
 use std::any::{Any, type_name};
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::task::Poll;
 
 use tokio::sync::SetOnce;
 
+use crate::bound::Ticket;
 use crate::envelope::{Envelope, Labelled};
-use crate::mailbox::{Ending, Mailbox, Nudge};
+use crate::mailbox::{Ending, Mailbox, Nudge, Refusal};
 use crate::spi::Host;
-use crate::turn::Slate;
+use crate::turn::{self, Slate};
 use crate::{Actor, Error, ErrorKind, Pid, Result, SendError, SentTo, StopReason, System};
 
 pub(crate) struct Shared<A: Actor> {
@@ -71,31 +73,122 @@ impl<A: Actor> Shared<A> {
         Some(host.native())
     }
 
-    pub(crate) fn push(&self, envelope: Envelope<A>) -> Result<(), Envelope<A>> {
-        self.head.act(self.mailbox.push(envelope)?);
-        Ok(())
-    }
-
     pub(crate) fn tell<M: SentTo<A>>(&self, message: M) -> Result<()> {
-        self.push(message.into_tell()).map_err(|envelope| self.refuse(envelope))
+        match self.mailbox.push(message.into_tell()) {
+            Ok(nudge) => {
+                self.head.act(nudge);
+                Ok(())
+            }
+            Err(refusal) => self.refused(refusal),
+        }
     }
 
     pub(crate) fn try_tell<M: SentTo<A>>(&self, message: M) -> Result<(), SendError<M>> {
-        let Err(envelope) = self.push(message.into_tell()) else { return Ok(()) };
-        let reason = self.stopped(envelope.message_type());
+        let (envelope, reason) = match self.mailbox.push(message.into_tell()) {
+            Ok(nudge) => {
+                self.head.act(nudge);
+                return Ok(());
+            }
+            Err(Refusal::Dropped(envelope, nudge)) => {
+                self.lose(envelope, nudge);
+                return Ok(());
+            }
+            Err(Refusal::Closed(envelope)) => {
+                let reason = self.stopped(envelope.message_type());
+                (envelope, reason)
+            }
+            Err(Refusal::Full(envelope)) => {
+                let reason = self.full(envelope.message_type());
+                (envelope, reason)
+            }
+        };
         match M::take_back(envelope) {
             Some(message) => Err(SendError { message, reason }),
             None => unreachable!("a told message comes back as what it was"),
         }
     }
 
-    /// Answers for a message that the mailbox did not take.
-    pub(crate) fn refuse(&self, envelope: Envelope<A>) -> Error {
+    /// Sends, waiting in line for room where the mailbox makes senders wait.
+    pub(crate) async fn send(&self, envelope: Envelope<A>) -> Result<()> {
         let message = envelope.message_type();
-        let error = self.stopped(message);
-        self.head.system.events().dead_letter(self, message, &error);
-        envelope.refuse(&error);
+        let mut envelope = Some(envelope);
+        let mut place = Place { mailbox: &self.mailbox, ticket: None };
+        poll_fn(|cx| {
+            if let Some(ticket) = place.ticket {
+                let Some(admitted) = self.mailbox.poll_ticket(ticket, cx.waker()) else {
+                    return Poll::Pending;
+                };
+                place.ticket = None;
+                return Poll::Ready(if admitted { Ok(()) } else { Err(self.stopped(message)) });
+            }
+            let Some(envelope) = envelope.take() else { unreachable!("a send is polled to its end once") };
+            // Room for this message could only come after the turn that waits for it.
+            let pushed = if turn::current() == self.head.pid {
+                self.mailbox.push(envelope).map(|nudge| (nudge, None))
+            } else {
+                self.mailbox.push_or_join(envelope, Some(cx.waker().clone()))
+            };
+            match pushed {
+                Err(refusal) => Poll::Ready(self.refused(refusal)),
+                Ok((nudge, ticket)) => {
+                    self.head.act(nudge);
+                    place.ticket = ticket;
+                    if place.ticket.is_some() { Poll::Pending } else { Poll::Ready(Ok(())) }
+                }
+            }
+        })
+        .await
+    }
+
+    /// Sends an ask, which waits in line where it has to: its asker waits for the reply anyway.
+    pub(crate) fn deliver(&self, envelope: Envelope<A>) -> Result<()> {
+        match self.mailbox.push_or_join(envelope, None) {
+            Ok((nudge, _)) => {
+                self.head.act(nudge);
+                Ok(())
+            }
+            Err(refusal) => self.refused(refusal),
+        }
+    }
+
+    /// Answers for a message that was not accepted. One that is dropped by the mailbox's policy is no error of
+    /// its sender's.
+    fn refused(&self, refusal: Refusal<Envelope<A>>) -> Result<()> {
+        match refusal {
+            Refusal::Closed(envelope) => Err(self.refuse(envelope)),
+            Refusal::Full(envelope) => {
+                let error = self.full(envelope.message_type());
+                self.bury(envelope, &error);
+                Err(error)
+            }
+            Refusal::Dropped(envelope, nudge) => {
+                self.lose(envelope, nudge);
+                Ok(())
+            }
+        }
+    }
+
+    fn lose(&self, envelope: Envelope<A>, nudge: Nudge) {
+        self.head.act(nudge);
+        let error = self.full(envelope.message_type());
+        self.bury(envelope, &error);
+    }
+
+    /// Answers for a message that the actor will not handle because it ends.
+    pub(crate) fn refuse(&self, envelope: Envelope<A>) -> Error {
+        let error = self.stopped(envelope.message_type());
+        self.bury(envelope, &error);
         error
+    }
+
+    /// A dead letter; its asker, if there is one, is answered.
+    fn bury(&self, envelope: Envelope<A>, error: &Error) {
+        self.head.system.events().dead_letter(self, envelope.message_type(), error);
+        envelope.refuse(error);
+    }
+
+    fn full(&self, message: &'static str) -> Error {
+        Error::new(ErrorKind::MailboxFull).with("actor", self.label()).with("message", message)
     }
 
     pub(crate) fn stopped(&self, message: &'static str) -> Error {
@@ -103,6 +196,20 @@ impl<A: Actor> Shared<A> {
         match self.head.end.get() {
             Some(reason) => error.with("reason", reason),
             None => error,
+        }
+    }
+}
+
+/// A sender's place in line, given up when the sender gives up.
+struct Place<'a, T> {
+    mailbox: &'a Mailbox<T>,
+    ticket: Option<Ticket>,
+}
+
+impl<T> Drop for Place<'_, T> {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket {
+            drop(self.mailbox.leave(ticket));
         }
     }
 }

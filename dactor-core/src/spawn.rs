@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use crate::bound::{Limit, Overflow};
 use crate::envelope::Labelled;
 use crate::life::live;
 use crate::mailbox::Mailbox;
@@ -19,11 +20,13 @@ pub struct Spawn<A: Actor> {
     seed: Seed<A>,
     name: Option<String>,
     on_panic: Option<Directive>,
+    limit: Option<Limit>,
 }
 
 impl<A: Actor> Spawn<A> {
     pub(crate) fn new(system: System, seed: Seed<A>) -> Self {
-        Self { system, seed, name: None, on_panic: None }
+        let limit = system.limit();
+        Self { system, seed, name: None, on_panic: None, limit }
     }
 
     /// Gives the actor a name, unique among the live actors of its system.
@@ -39,15 +42,28 @@ impl<A: Actor> Spawn<A> {
         self
     }
 
+    /// Bounds the mailbox: it holds this many messages, not counting the one in hand.
+    pub fn bounded(mut self, capacity: usize, overflow: Overflow) -> Self {
+        self.limit = Some(Limit { capacity, overflow });
+        self
+    }
+
+    /// Leaves the mailbox unbounded, whatever the system's default is.
+    pub fn unbounded(mut self) -> Self {
+        self.limit = None;
+        self
+    }
+
     fn begin(self) -> Result<Starting<A>> {
         tokio::runtime::Handle::try_current()
             .map_err(|error| Error::new(ErrorKind::NoRuntime).because(error).with("call", "spawn"))?;
         if let Some(name) = &self.name {
             name::check("actor", name)?;
         }
+        let limit = self.limit.map(Limit::check).transpose()?;
         let default = if self.seed.is_factory() { Directive::Restart } else { Directive::Stop };
         let head = Head::new(self.name.map(Arc::from), self.system.clone());
-        let shared = Arc::new(Shared { mailbox: Mailbox::new(), head });
+        let shared = Arc::new(Shared { mailbox: Mailbox::new(limit), head });
         let enrolment = self.system.enrol(shared.clone())?;
         let life = live(shared.clone(), enrolment, self.seed, self.on_panic.unwrap_or(default));
         Ok(Starting { cell: Some(Cell::new(Box::pin(life), shared.clone())), shared })

@@ -1,22 +1,25 @@
 //! The contract between the kernel and a runtime: what an adapter is given, and what it owes.
 //!
-//! An adapter contains no semantics. It is handed a [`Cell`], which is a whole actor with its mailbox,
-//! hooks, failures and restarts, and only finds it a native actor to live in:
+//! An adapter contains no semantics. It is handed a [`Cell`], which is a whole actor with its mailbox, hooks,
+//! failures and restarts, already started, and only finds it a native actor to live in:
 //!
-//! 1. [`Backend::spawn`] creates the native actor around the cell and calls [`Cell::bind`] **before** the
-//!    cell is run for the first time.
-//! 2. The native actor runs the cell in one of two ways, always one poll at a time:
-//!    - *resident*: a runtime that lets a future live inside the actor polls [`Cell::poll_run`] to its end;
+//! 1. [`Backend::spawn`] creates the native actor around the cell, on the tokio runtime it is called in. It
+//!    calls [`Cell::bind`] **before it returns** and before the cell is run for the first time.
+//! 2. One task runs the cell, in one of two ways:
+//!    - *resident*: a runtime that lets a future live inside the actor polls [`Cell::poll_run`] from the start,
+//!      unasked, to its end;
 //!    - *by turns*: a runtime whose actors only react to messages runs one [`Cell::poll_turn`] for each
-//!      [`Host::wake`], and obeys the [`TurnEnd`].
+//!      [`Host::wake`], and obeys the [`TurnEnd`]. A turn too many does no harm.
 //! 3. A cell that has ended says how ([`Exit`]). The native actor ends, too, and **reports a failure as a
 //!    failure** to native supervisors.
-//! 4. When the native runtime ends the actor from outside, the adapter says so with [`Cell::end`] and runs the
-//!    cell to its end if it still can, or drops it. Dropping is always safe: it counts as a kill, answers every asker and
-//!    tells every waiter. A cell must not be kept alive or forgotten after its native actor.
+//! 4. When the native runtime ends the actor from outside, the adapter says so with [`Cell::end`] and goes on
+//!    running the cell to its end if it still can, or drops it. Dropping is always safe: it counts as a kill,
+//!    answers every asker and tells every waiter. A cell must not be kept alive or forgotten after its native
+//!    actor.
 //! 5. The death of a native peer or child must not end the actor; on some runtimes that needs an override.
 //!
-//! The conformance suite checks all of this: an adapter that passes it is correct.
+//! The conformance suite checks all of this: an adapter that passes it is correct. The adapter guide in the
+//! repository's `docs` builds one from nothing.
 
 use std::any::Any;
 use std::fmt;
@@ -36,7 +39,7 @@ pub trait Backend: Send + Sync + 'static {
     /// The name of the runtime, for people.
     fn name(&self) -> &'static str;
 
-    /// Creates a native actor around the cell. It is called inside a tokio runtime.
+    /// Creates a native actor around the cell, on the tokio runtime in which it is called.
     ///
     /// # Errors
     ///
@@ -59,12 +62,12 @@ pub trait Host: Send + Sync + 'static {
     /// Makes the native actor run [`Cell::poll_turn`] soon, from any thread, without blocking.
     ///
     /// A wake that the native actor refuses, because it is ending, may be ignored: the end of the cell takes
-    /// care of what is queued. A resident cell never asks for it.
+    /// care of what is queued. A resident cell needs none.
     fn wake(&self) {}
 
-    /// Stops the native actor, which is idle; it then runs [`Cell::end`] as after any native stop.
+    /// Ends an idle actor that has been asked to stop. A wake, the default, is always right.
     ///
-    /// A runtime that can do that with less than a turn says so here.
+    /// A runtime whose own stop costs less than a turn may use it here; it must lead to [`Cell::end`].
     fn stop(&self) {
         self.wake();
     }
@@ -78,7 +81,8 @@ pub trait Host: Send + Sync + 'static {
 pub enum TurnEnd {
     /// Nothing to do: wait for the next wake.
     Idle,
-    /// The turn's budget is spent. Look at native signals, then run another turn without waiting for a wake.
+    /// The turn's budget is spent. Look at native signals, let other tasks run, then run another turn without
+    /// waiting for a wake.
     /// When the runtime refuses to schedule one, because it is draining, run it at once.
     More,
     /// The actor has ended: end the native one.
@@ -118,7 +122,7 @@ impl Cell {
         Self { life: Some(life), control }
     }
 
-    /// Tells the cell where it lives. Call it once, before the first turn.
+    /// Tells the cell where it lives. Call it once, before the first turn and before [`Backend::spawn`] returns.
     pub fn bind(&self, host: impl Host) {
         // A second host would never be woken: the first one stays.
         let _ = self.control.head().host.set(Box::new(host));
@@ -129,7 +133,11 @@ impl Cell {
         self.control.label()
     }
 
-    /// Runs one turn: a bounded number of messages.
+    /// Runs one turn: at most [`TURN`] messages.
+    ///
+    /// It is pending while a handler waits for something. While nobody has taken the native handle
+    /// ([`ActorRef::native`](crate::ActorRef::native)), and so nobody can signal the native actor, it also stays
+    /// pending when there is nothing to do.
     pub fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<TurnEnd> {
         match self.poll(cx, Mode::Turns) {
             Poll::Ready(exit) => Poll::Ready(TurnEnd::Ended(exit)),
@@ -150,7 +158,8 @@ impl Cell {
         exit
     }
 
-    /// Says that the native host is ending. Then run the cell to its end with [`poll_run`](Self::poll_run).
+    /// Says that the native host is ending. Then go on running the cell until it has ended, by
+    /// [`poll_run`](Self::poll_run) or by more turns. An idle cell asks its host for them at once.
     pub fn end(&self, how: NativeEnd) {
         self.control.signal(match how {
             NativeEnd::Drain => Ending::Drain,

@@ -7,6 +7,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use slab::Slab;
 
+use crate::bound::{Limit, Overflow};
 use crate::event::{Events, Observer};
 use crate::shared::{Control, Shared};
 use crate::spi::Backend;
@@ -27,6 +28,7 @@ struct Inner {
     name: String,
     backend: Box<dyn Backend>,
     grace: Duration,
+    limit: Option<Limit>,
     events: Events,
     registry: Mutex<Registry>,
 }
@@ -42,7 +44,13 @@ struct Registry {
 impl System {
     /// Starts to configure a system.
     pub fn builder(name: impl Into<String>) -> SystemBuilder {
-        SystemBuilder { name: name.into(), backend: None, grace: DEFAULT_GRACE, observers: Vec::new() }
+        SystemBuilder {
+            name: name.into(),
+            backend: None,
+            grace: DEFAULT_GRACE,
+            limit: None,
+            observers: Vec::new(),
+        }
     }
 
     /// The system's name.
@@ -102,6 +110,10 @@ impl System {
 
     pub(crate) fn grace(&self) -> Duration {
         self.inner.grace
+    }
+
+    pub(crate) fn limit(&self) -> Option<Limit> {
+        self.inner.limit
     }
 
     pub(crate) fn host(&self) -> &dyn Backend {
@@ -169,6 +181,7 @@ pub struct SystemBuilder {
     name: String,
     backend: Option<Box<dyn Backend>>,
     grace: Duration,
+    limit: Option<Limit>,
     observers: Vec<Observer>,
 }
 
@@ -185,6 +198,12 @@ impl SystemBuilder {
         self
     }
 
+    /// Bounds the mailboxes of actors that are spawned without a bound of their own; unbounded if not set.
+    pub fn bounded(mut self, capacity: usize, overflow: Overflow) -> Self {
+        self.limit = Some(Limit { capacity, overflow });
+        self
+    }
+
     /// Is called with every [`Event`], in the task in which it happens: be quick. Panics are contained.
     pub fn observe(mut self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         self.observers.push(Box::new(observer));
@@ -195,9 +214,11 @@ impl SystemBuilder {
     ///
     /// # Errors
     ///
-    /// [`InvalidName`](ErrorKind::InvalidName) and [`NoBackend`](ErrorKind::NoBackend).
+    /// [`InvalidName`](ErrorKind::InvalidName), [`InvalidCapacity`](ErrorKind::InvalidCapacity) and
+    /// [`NoBackend`](ErrorKind::NoBackend).
     pub fn build(self) -> Result<System> {
         name::check("system", &self.name)?;
+        let limit = self.limit.map(Limit::check).transpose()?;
         let Some(backend) = self.backend else {
             return Err(Error::new(ErrorKind::NoBackend).with("system", self.name));
         };
@@ -205,6 +226,7 @@ impl SystemBuilder {
             name: self.name,
             backend,
             grace: self.grace,
+            limit,
             events: Events::new(self.observers),
             registry: Mutex::default(),
         };

@@ -1,12 +1,14 @@
 //! The rules, by topic.
 
 mod ask;
+mod bound;
 mod deliver;
 mod drain;
 mod ends;
 mod failure;
 mod fairness;
 mod kill;
+mod line;
 mod names;
 mod native;
 mod panics;
@@ -37,6 +39,8 @@ static ALL: &[&[Rule]] = &[
     panics::RULES,
     restart::RULES,
     shutdown::RULES,
+    bound::RULES,
+    line::RULES,
     refs::RULES,
     race::RULES,
     fairness::RULES,

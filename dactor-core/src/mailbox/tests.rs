@@ -1,0 +1,189 @@
+use super::*;
+use futures_util::task::noop_waker_ref;
+
+fn kind<T: std::fmt::Debug>(nudge: Result<Nudge, T>) -> &'static str {
+    match nudge.expect("the mailbox is open") {
+        Nudge::Nothing => "nothing",
+        Nudge::Host => "host",
+        Nudge::Stop => "stop",
+        Nudge::Waker(_) => "waker",
+    }
+}
+
+fn signal(mailbox: &Mailbox<u32>, ending: Ending) -> &'static str {
+    kind::<()>(Ok(mailbox.signal(ending)))
+}
+
+fn launched() -> Mailbox<u32> {
+    launch(Mailbox::new(None))
+}
+
+fn bounded(capacity: usize, overflow: Overflow) -> Mailbox<u32> {
+    launch(Mailbox::new(Some(Limit { capacity, overflow })))
+}
+
+fn launch(mailbox: Mailbox<u32>) -> Mailbox<u32> {
+    assert_eq!(kind::<()>(Ok(mailbox.launch())), "nothing");
+    mailbox
+}
+
+fn taken(mailbox: &Mailbox<u32>) -> Vec<u32> {
+    let mut batch = VecDeque::new();
+    mailbox.take(&mut batch, Park::Native);
+    batch.into()
+}
+
+#[test]
+fn a_push_wakes_an_idle_cell_once() {
+    let mailbox = launched();
+    assert_eq!(kind(mailbox.push(1)), "host");
+    assert_eq!(kind(mailbox.push(2)), "nothing");
+    assert_eq!(mailbox.len(), 2);
+    assert_eq!(taken(&mailbox), [1, 2]);
+    assert_eq!(kind(mailbox.push(3)), "nothing", "the turn goes on");
+    assert_eq!(taken(&mailbox), [3]);
+    assert_eq!(mailbox.take(&mut VecDeque::new(), Park::Native), Taken::Parked);
+    assert_eq!(kind(mailbox.push(4)), "host");
+}
+
+#[test]
+fn what_comes_before_the_launch_is_due_at_it() {
+    let mailbox = Mailbox::new(None);
+    assert_eq!(kind(mailbox.push(1)), "nothing");
+    assert_eq!(kind::<()>(Ok(mailbox.launch())), "host");
+    assert_eq!(kind::<()>(Ok(mailbox.launch())), "nothing");
+
+    let stopped = Mailbox::<u32>::new(None);
+    assert_eq!(signal(&stopped, Ending::Stop), "nothing");
+    assert_eq!(kind::<()>(Ok(stopped.launch())), "host");
+
+    let waited = Mailbox::new(None);
+    assert!(!waited.wait_for_signal(noop_waker_ref()));
+    waited.started();
+    assert_eq!(kind(waited.push(1)), "nothing");
+    assert_eq!(kind::<()>(Ok(waited.launch())), "host");
+
+    let running = Mailbox::new(None);
+    assert_eq!(running.take(&mut VecDeque::new(), Park::Pending(noop_waker_ref())), Taken::Parked);
+    assert_eq!(kind::<()>(Ok(running.launch())), "nothing", "its host runs it already");
+    assert_eq!(kind(running.push(1)), "waker");
+}
+
+#[test]
+fn a_pending_handler_is_woken_by_signals_only() {
+    let mailbox = launched();
+    assert_eq!(kind(mailbox.push(1)), "host");
+    assert!(!mailbox.wait_for_signal(noop_waker_ref()));
+    assert_eq!(kind(mailbox.push(2)), "nothing");
+    assert_eq!(signal(&mailbox, Ending::Drain), "waker");
+    assert!(!mailbox.wait_for_signal(noop_waker_ref()));
+    assert_eq!(signal(&mailbox, Ending::Kill), "waker");
+    assert!(mailbox.wait_for_signal(noop_waker_ref()));
+}
+
+#[test]
+fn a_cell_can_wait_for_messages_and_its_own_work_at_once() {
+    let mailbox = launched();
+    let mut batch = VecDeque::new();
+    assert_eq!(mailbox.take(&mut batch, Park::Pending(noop_waker_ref())), Taken::Parked);
+    assert_eq!(kind(mailbox.push(1)), "waker");
+    assert_eq!(kind(mailbox.push(2)), "nothing");
+    assert_eq!(mailbox.take(&mut batch, Park::Pending(noop_waker_ref())), Taken::Some);
+    assert_eq!(batch, [1, 2]);
+}
+
+#[test]
+fn rousing_wakes_only_a_cell_with_nothing_to_do() {
+    let rouse = |mailbox: &Mailbox<u32>| kind::<()>(Ok(mailbox.rouse()));
+    let mailbox = launched();
+    assert_eq!(rouse(&mailbox), "nothing");
+    assert!(!mailbox.wait_for_signal(noop_waker_ref()));
+    assert_eq!(rouse(&mailbox), "nothing");
+    assert_eq!(mailbox.take(&mut VecDeque::new(), Park::Pending(noop_waker_ref())), Taken::Parked);
+    assert_eq!(rouse(&mailbox), "waker");
+    assert_eq!(rouse(&mailbox), "nothing");
+}
+
+#[test]
+fn the_stronger_ending_wins_and_closes() {
+    let mailbox = launched();
+    assert_eq!(signal(&mailbox, Ending::Drain), "host");
+    assert!(matches!(mailbox.push(1), Err(Refusal::Closed(1))));
+    assert_eq!(mailbox.take(&mut VecDeque::new(), Park::Native), Taken::Ending);
+    for (ending, expected) in
+        [(Ending::Drain, Ending::Drain), (Ending::Kill, Ending::Kill), (Ending::Stop, Ending::Kill)]
+    {
+        signal(&mailbox, ending);
+        assert_eq!(mailbox.ending(), expected);
+    }
+    assert_eq!(signal(&launched(), Ending::Stop), "stop", "an idle cell is stopped by its host");
+}
+
+#[test]
+fn closing_gives_the_rest() {
+    let mailbox = launched();
+    assert_eq!(kind(mailbox.push(1)), "host");
+    assert_eq!(kind(mailbox.push(2)), "nothing");
+    assert_eq!(mailbox.close(), [1, 2]);
+    assert!(matches!(mailbox.push(3), Err(Refusal::Closed(3))));
+}
+
+#[test]
+fn memory_is_given_back_after_a_burst() {
+    let mailbox = launched();
+    for number in 0..100_000 {
+        let _ = mailbox.push(number);
+    }
+    let mut batch = VecDeque::new();
+    assert_eq!(mailbox.take(&mut batch, Park::Native), Taken::Some);
+    batch.clear();
+    assert_eq!(mailbox.take(&mut batch, Park::Native), Taken::Parked);
+    assert!(batch.capacity() <= 2 * KEPT_SLOTS, "{}", batch.capacity());
+    assert!(mailbox.lock().queue.capacity() <= 2 * KEPT_SLOTS);
+}
+
+#[test]
+fn a_bound_holds_exactly_its_capacity() {
+    let mailbox = bounded(2, Overflow::Reject);
+    let _ = (mailbox.push(1), mailbox.push(2));
+    assert!(matches!(mailbox.push(3), Err(Refusal::Full(3))));
+    assert_eq!(taken(&mailbox), [1], "one at a time");
+    assert!(mailbox.push(4).is_ok());
+    assert!(matches!(mailbox.push(5), Err(Refusal::Full(5))));
+    assert_eq!(mailbox.close(), [2, 4]);
+}
+
+#[test]
+fn dropping_keeps_the_oldest_or_the_newest() {
+    for (overflow, dropped, kept) in
+        [(Overflow::DropNewest, [3, 4], [1, 2]), (Overflow::DropOldest, [1, 2], [3, 4])]
+    {
+        let mailbox = bounded(2, overflow);
+        let lost: Vec<u32> = (1..=4)
+            .filter_map(|number| match mailbox.push(number) {
+                Err(Refusal::Dropped(lost, _)) => Some(lost),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(lost, dropped);
+        assert_eq!(mailbox.close(), kept);
+    }
+}
+
+#[test]
+fn those_in_line_are_admitted_in_order() {
+    let mailbox = bounded(1, Overflow::Block);
+    assert!(mailbox.push(0).is_ok());
+    let join = |number| mailbox.push_or_join(number, None).unwrap().1.expect("there is no room");
+    let (one, two, three) = (join(1), join(2), join(3));
+    assert!(matches!(mailbox.push(9), Err(Refusal::Full(9))), "nobody overtakes");
+    let poll = |ticket| mailbox.poll_ticket(ticket, noop_waker_ref());
+    assert_eq!(poll(one), None);
+    assert_eq!(mailbox.leave(two), Some(2));
+    assert_eq!(mailbox.leave(two), None);
+    assert_eq!(taken(&mailbox), [0]);
+    assert_eq!((poll(one), poll(three)), (Some(true), None));
+    assert_eq!(mailbox.len(), 1);
+    assert_eq!(mailbox.close(), [1, 3]);
+    assert_eq!((poll(one), poll(three)), (Some(true), Some(false)));
+}
