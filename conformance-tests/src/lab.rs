@@ -157,7 +157,7 @@ impl Events {
     fn note(&self, event: &Event) {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
         self.journal.note(match event {
-            Event::DeadLetter { message, .. } => format!("dead {}", short(message)),
+            Event::DeadLetter(letter) => format!("dead {}", short(letter.message)),
             Event::Failed { message, .. } => format!("failed {}", short(message)),
             Event::Restarted { .. } => "restarted".to_owned(),
             other => format!("{other:?}"),
@@ -173,9 +173,8 @@ impl Events {
     pub(crate) fn errors(&self) -> Vec<Error> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let error = |event: &Event| match event {
-            Event::DeadLetter { error, .. }
-            | Event::Failed { error, .. }
-            | Event::Restarted { error, .. } => Some(error.clone()),
+            Event::DeadLetter(letter) => Some(letter.error.clone()),
+            Event::Failed { error, .. } | Event::Restarted { error, .. } => Some(error.clone()),
             _ => None,
         };
         seen.iter().filter_map(error).collect()
@@ -185,9 +184,8 @@ impl Events {
     pub(crate) fn actors(&self) -> Vec<String> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let actor = |event: &Event| match event {
-            Event::DeadLetter { actor, .. }
-            | Event::Failed { actor, .. }
-            | Event::Restarted { actor, .. } => Some(actor.clone()),
+            Event::DeadLetter(letter) => Some(letter.actor.clone()),
+            Event::Failed { actor, .. } | Event::Restarted { actor, .. } => Some(actor.clone()),
             _ => None,
         };
         seen.iter().filter_map(actor).collect()

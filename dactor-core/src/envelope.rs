@@ -60,6 +60,14 @@ impl<A: Actor> Envelope<A> {
         }
     }
 
+    /// The message as a text, if it opted in and is still here.
+    pub(crate) fn describe(&self) -> Option<String> {
+        match &self.kind {
+            Kind::Tell(tell) => tell.describe(),
+            Kind::Ask(ask) => ask.describe(),
+        }
+    }
+
     pub(crate) fn is_ask(&self) -> bool {
         matches!(self.kind, Kind::Ask(_))
     }
@@ -102,6 +110,7 @@ impl<A> std::fmt::Debug for Envelope<A> {
 trait Tells<A: Actor>: Send {
     fn dispatch<'a>(self: Box<Self>, actor: &'a mut A, ctx: &'a mut Context<A>) -> Running<'a>;
     fn message_type(&self) -> &'static str;
+    fn describe(&self) -> Option<String>;
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
@@ -113,6 +122,7 @@ trait Asks<A: Actor>: Send + Sync {
         target: &'a dyn Labelled,
     ) -> Option<Running<'a>>;
     fn message_type(&self) -> &'static str;
+    fn describe(&self) -> Option<String>;
     fn refuse(&self, error: Error);
 }
 
@@ -129,6 +139,10 @@ impl<A: Handler<M>, M: Message> Tells<A> for Tell<M> {
 
     fn message_type(&self) -> &'static str {
         type_name::<M>()
+    }
+
+    fn describe(&self) -> Option<String> {
+        self.0.describe()
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
@@ -156,6 +170,10 @@ impl<A: Handler<M>, M: Message> Asks<A> for Reply<M> {
 
     fn message_type(&self) -> &'static str {
         type_name::<M>()
+    }
+
+    fn describe(&self) -> Option<String> {
+        self.describe_message()
     }
 
     fn refuse(&self, error: Error) {

@@ -1,23 +1,21 @@
 use std::fmt;
+use std::future::pending;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::Error;
-use crate::envelope::Labelled;
+use tokio::sync::broadcast::{self, error::RecvError};
+
+use crate::envelope::{Envelope, Labelled};
 use crate::panic::contain;
+use crate::shared::Shared;
+use crate::{Actor, Error};
 
 /// Something that happened in a system and that no caller was told.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Event {
-    /// A message was not handled: its target had stopped, or stopped before its turn came.
-    DeadLetter {
-        /// The actor it was for.
-        actor: String,
-        /// The type of the message.
-        message: &'static str,
-        /// Why it was not handled; its sender or asker, if it could still be told, got the same error.
-        error: Error,
-    },
+    /// A message was not handled.
+    DeadLetter(DeadLetter),
     /// A handler panicked, or failed on a message that nobody asked for an answer to.
     Failed {
         /// The actor.
@@ -36,6 +34,64 @@ pub enum Event {
     },
 }
 
+/// A message that was sent and not handled: its target had stopped, stopped before its turn came, or had a full
+/// mailbox.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct DeadLetter {
+    /// The actor it was for.
+    pub actor: String,
+    /// The type of the message.
+    pub message: &'static str,
+    /// The message itself, if it opted in: see [`Message::describe`](crate::Message::describe).
+    pub text: Option<String>,
+    /// Why it was not handled; its sender or asker, if it could still be told, got the same error.
+    pub error: Error,
+}
+
+/// How many dead letters a subscriber may be behind.
+const FEED: usize = 1024;
+
+/// A subscription to the dead letters of a system, from [`System::dead_letter_feed`](crate::System::dead_letter_feed).
+///
+/// It never slows a sender: a subscriber that falls more than a thousand behind loses the oldest, and is told how
+/// many.
+#[derive(Debug)]
+pub struct DeadLetterFeed {
+    receiver: broadcast::Receiver<DeadLetter>,
+}
+
+impl DeadLetterFeed {
+    /// The next dead letter. It waits for one, for ever if the system is gone and none is left.
+    ///
+    /// # Errors
+    ///
+    /// [`Lagged`] when this subscriber was too slow; the next call goes on with the oldest that is left.
+    pub async fn next(&mut self) -> Result<DeadLetter, Lagged> {
+        match self.receiver.recv().await {
+            Ok(letter) => Ok(letter),
+            Err(RecvError::Lagged(missed)) => Err(Lagged { missed }),
+            Err(RecvError::Closed) => pending().await,
+        }
+    }
+}
+
+/// A [`DeadLetterFeed`] was read too slowly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Lagged {
+    /// How many dead letters were lost to this subscriber.
+    pub missed: u64,
+}
+
+impl fmt::Display for Lagged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} dead letters were missed", self.missed)
+    }
+}
+
+impl std::error::Error for Lagged {}
+
 pub(crate) type Observer = Box<dyn Fn(&Event) + Send + Sync>;
 
 /// Where a system reports its [`Event`]s: to its observers, and as `tracing` events.
@@ -43,21 +99,38 @@ pub(crate) type Observer = Box<dyn Fn(&Event) + Send + Sync>;
 pub(crate) struct Events {
     observers: Vec<Observer>,
     dead_letters: AtomicU64,
+    /// Made for the first subscriber.
+    feed: OnceLock<broadcast::Sender<DeadLetter>>,
 }
 
 impl Events {
     pub(crate) fn new(observers: Vec<Observer>) -> Self {
-        Self { observers, dead_letters: AtomicU64::new(0) }
+        Self { observers, ..Self::default() }
     }
 
     pub(crate) fn dead_letters(&self) -> u64 {
         self.dead_letters.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn dead_letter(&self, target: &dyn Labelled, message: &'static str, error: &Error) {
+    pub(crate) fn subscribe(&self) -> DeadLetterFeed {
+        DeadLetterFeed { receiver: self.feed.get_or_init(|| broadcast::Sender::new(FEED)).subscribe() }
+    }
+
+    pub(crate) fn dead_letter<A: Actor>(&self, target: &Shared<A>, envelope: &Envelope<A>, error: &Error) {
         self.dead_letters.fetch_add(1, Ordering::Relaxed);
+        let message = envelope.message_type();
         tracing::debug!(actor = %target.label(), message, %error, "dead letter");
-        self.emit(|| Event::DeadLetter { actor: target.label(), message, error: error.clone() });
+        let feed = self.feed.get().filter(|feed| feed.receiver_count() > 0);
+        if feed.is_none() && self.observers.is_empty() {
+            return;
+        }
+        let text = contain(|| envelope.describe()).unwrap_or_else(|panic| Some(format!("({panic})")));
+        let letter = DeadLetter { actor: target.label(), message, text, error: error.clone() };
+        if let Some(feed) = feed {
+            // An error means that the last subscriber has just left.
+            let _ = feed.send(letter.clone());
+        }
+        self.emit(|| Event::DeadLetter(letter));
     }
 
     pub(crate) fn failed(&self, target: &dyn Labelled, message: &'static str, error: &Error) {

@@ -38,7 +38,7 @@ pub use ask::{Ask, PendingReply};
 pub use bound::Overflow;
 pub use context::Context;
 pub use error::{Error, ErrorKind, Result, SendError};
-pub use event::Event;
+pub use event::{DeadLetter, DeadLetterFeed, Event, Lagged};
 pub use failure::{Failure, Outcome};
 pub use message::{Message, SentTo};
 pub use pid::Pid;

@@ -15,6 +15,12 @@ use crate::{Actor, Handler};
 pub trait Message: Send + 'static {
     /// What the handler answers; `()` for a message that only tells.
     type Reply: Send + 'static;
+
+    /// The message as a text for dead letters; nothing unless it opts in, because messages may hold secrets.
+    /// `#[message(debug)]` on the derive gives its `Debug` text.
+    fn describe(&self) -> Option<String> {
+        None
+    }
 }
 
 /// `M: SentTo<A>` holds when `A` handles `M`. It is implemented for you; never implement it yourself.

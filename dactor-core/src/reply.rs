@@ -34,6 +34,11 @@ impl<M: Message> Reply<M> {
         self.lock().message.take()
     }
 
+    /// The message as a text, if it is still here and opted in.
+    pub(crate) fn describe_message(&self) -> Option<String> {
+        self.lock().message.as_ref().and_then(M::describe)
+    }
+
     /// Answers the asker.
     pub(crate) fn answer(&self, answer: Result<M::Reply>) {
         let mut state = self.lock();

@@ -183,7 +183,7 @@ impl<A: Actor> Shared<A> {
 
     /// A dead letter; its asker, if there is one, is answered.
     fn bury(&self, envelope: Envelope<A>, error: &Error) {
-        self.head.system.events().dead_letter(self, envelope.message_type(), error);
+        self.head.system.events().dead_letter(self, &envelope, error);
         envelope.refuse(error);
     }
 

@@ -11,7 +11,7 @@ use crate::bound::{Limit, Overflow};
 use crate::event::{Events, Observer};
 use crate::shared::{Control, Shared};
 use crate::spi::Backend;
-use crate::{Actor, ActorRef, Error, ErrorKind, Event, Result, Source, Spawn, name};
+use crate::{Actor, ActorRef, DeadLetterFeed, Error, ErrorKind, Event, Result, Source, Spawn, name};
 
 const DEFAULT_GRACE: Duration = Duration::from_secs(10);
 
@@ -82,7 +82,27 @@ impl System {
         self.registry().live.len()
     }
 
-    /// How many messages were not handled so far: see [`Event::DeadLetter`].
+    /// Subscribes to the messages that are not handled from now on.
+    ///
+    /// ```
+    /// # use dactor_core::System;
+    /// # async fn log(system: System) {
+    /// let mut feed = system.dead_letter_feed();
+    /// tokio::spawn(async move {
+    ///     loop {
+    ///         match feed.next().await {
+    ///             Ok(letter) => eprintln!("{} for {}: {}", letter.message, letter.actor, letter.error),
+    ///             Err(lagged) => eprintln!("{lagged}"),
+    ///         }
+    ///     }
+    /// });
+    /// # }
+    /// ```
+    pub fn dead_letter_feed(&self) -> DeadLetterFeed {
+        self.inner.events.subscribe()
+    }
+
+    /// How many messages were not handled so far: see [`DeadLetter`](crate::DeadLetter).
     pub fn dead_letters(&self) -> u64 {
         self.inner.events.dead_letters()
     }

@@ -5,6 +5,7 @@
 //! | attribute | meaning | default |
 //! | --- | --- | --- |
 //! | `#[message(reply = T)]` | what the handler answers | `()` |
+//! | `#[message(debug)]` | dead letters show the message's `Debug` text | they show its type only |
 //! | `#[message(crate = path)]` | where the trait is found | `::dactor` |
 
 use proc_macro2::TokenStream;
@@ -21,14 +22,21 @@ pub fn derive_message(input: proc_macro::TokenStream) -> proc_macro::TokenStream
 fn message(input: &DeriveInput) -> syn::Result<TokenStream> {
     let mut reply: Type = parse_quote!(());
     let mut krate: Path = parse_quote!(::dactor);
+    let mut describe = None;
     for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("message")) {
         attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("reply") {
                 reply = meta.value()?.parse()?;
+            } else if meta.path.is_ident("debug") {
+                describe = Some(quote! {
+                    fn describe(&self) -> ::core::option::Option<::std::string::String> {
+                        ::core::option::Option::Some(::std::format!("{self:?}"))
+                    }
+                });
             } else if meta.path.is_ident("crate") {
                 krate = meta.value()?.parse()?;
             } else {
-                return Err(meta.error("expected `reply = Type` or `crate = path`"));
+                return Err(meta.error("expected `reply = Type`, `debug` or `crate = path`"));
             }
             Ok(())
         })?;
@@ -43,6 +51,7 @@ fn message(input: &DeriveInput) -> syn::Result<TokenStream> {
     Ok(quote! {
         impl #implemented #krate::Message for #name #used #bounds {
             type Reply = #reply;
+            #describe
         }
     })
 }

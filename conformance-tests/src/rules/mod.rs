@@ -2,6 +2,7 @@
 
 mod ask;
 mod bound;
+mod dead;
 mod deliver;
 mod drain;
 mod ends;
@@ -41,6 +42,7 @@ static ALL: &[&[Rule]] = &[
     shutdown::RULES,
     bound::RULES,
     line::RULES,
+    dead::RULES,
     refs::RULES,
     race::RULES,
     fairness::RULES,

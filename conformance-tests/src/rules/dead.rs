@@ -1,0 +1,127 @@
+//! Dead letters: everything that was sent and not handled, for whoever wants to know.
+
+use dactor_core::testkit::{Gate, Journal};
+use dactor_core::{Actor, Context, ErrorKind, Handler, Lagged, Message, Outcome, Overflow};
+
+use super::body;
+use crate::actors::{Hold, Note, Worker};
+use crate::{Lab, Rule, State, Topic};
+
+pub(super) static RULES: &[Rule] = &[
+    Rule::must(
+        "DEAD-01",
+        Topic::Tell,
+        &[(Topic::Tell, State::Dead), (Topic::Ask, State::Dead), (Topic::Bound, State::Handling)],
+        "A subscriber gets every dead letter from then on, in order, with the actor, the type of the message and the error: what was refused, what was dropped and what was left in the queue.",
+        "Whoever looks after a system sees what it loses.",
+        body!(all),
+    ),
+    Rule::must(
+        "DEAD-02",
+        Topic::Tell,
+        &[(Topic::Tell, State::Dead)],
+        "A dead letter shows the message itself only if its type opted in; a text that panics is contained.",
+        "Messages may hold secrets.",
+        body!(text),
+    ),
+    Rule::must(
+        "DEAD-03",
+        Topic::Tell,
+        &[(Topic::Tell, State::Dead)],
+        "A subscriber that does not read slows nobody; when it reads, it is told how many it missed, and the count is exact for everyone.",
+        "Watching must not change what is watched.",
+        body!(lag),
+    ),
+];
+
+async fn all(lab: Lab) {
+    let (journal, gate, system) = (Journal::new(), Gate::new(), lab.system());
+    let mut feed = system.dead_letter_feed();
+    let mut second = system.dead_letter_feed();
+    let actor = system.spawn(Worker::new(&journal)).name("a").bounded(2, Overflow::Reject).await.unwrap();
+    actor.tell(Hold(0, gate.clone())).unwrap();
+    lab.soon("the handler runs", gate.reached()).await;
+    actor.tell(Note(1)).unwrap();
+    let asked = actor.ask(Note(2)).enqueue().unwrap();
+    actor.tell(Hold(3, gate.clone())).unwrap_err();
+    actor.stop();
+    gate.open();
+    lab.soon("the asker is answered", asked).await.unwrap_err();
+    lab.soon("the actor ends", actor.wait()).await;
+    actor.try_tell(Note(4)).unwrap_err();
+    lab.soon("an ask is refused", actor.ask(Hold(5, gate))).await.unwrap_err();
+    let (hold, note) = (std::any::type_name::<Hold>(), std::any::type_name::<Note>());
+    let expected = [
+        (hold, ErrorKind::MailboxFull),
+        (note, ErrorKind::Stopped),
+        (note, ErrorKind::Stopped),
+        (hold, ErrorKind::Stopped),
+    ];
+    for feed in [&mut feed, &mut second] {
+        for (message, kind) in expected {
+            let letter = lab.soon("a dead letter comes", feed.next()).await.unwrap();
+            assert_eq!((letter.message, letter.error.kind()), (message, kind));
+            assert_eq!((letter.actor.as_str(), letter.text), ("a", None));
+        }
+        lab.never("a letter for what was handed back", feed.next()).await;
+    }
+    assert_eq!(system.dead_letters(), 4);
+}
+
+struct Open(u32);
+
+impl Message for Open {
+    type Reply = ();
+
+    fn describe(&self) -> Option<String> {
+        assert!(self.0 != 0, "no text for zero");
+        Some(format!("open {}", self.0))
+    }
+}
+
+struct Postbox;
+impl Actor for Postbox {}
+
+impl Handler<Open> for Postbox {
+    async fn handle(&mut self, _: Open, _: &mut Context<Self>) -> Outcome<()> {
+        Ok(())
+    }
+}
+
+async fn text(lab: Lab) {
+    let system = lab.system();
+    let actor = system.spawn(Postbox).await.unwrap();
+    actor.stop();
+    lab.soon("the actor ends", actor.wait()).await;
+    let mut feed = system.dead_letter_feed();
+    actor.tell(Open(7)).unwrap_err();
+    lab.soon("an ask is refused", actor.ask(Open(8))).await.unwrap_err();
+    actor.tell(Open(0)).unwrap_err();
+    for expected in ["open 7", "open 8", "(no text for zero)"] {
+        let letter = lab.soon("a dead letter comes", feed.next()).await.unwrap();
+        assert_eq!(letter.text.as_deref(), Some(expected));
+    }
+}
+
+async fn lag(lab: Lab) {
+    const SENT: u64 = 5_000;
+    let system = lab.system();
+    let actor = system.spawn(Postbox).await.unwrap();
+    actor.stop();
+    lab.soon("the actor ends", actor.wait()).await;
+    let mut feed = system.dead_letter_feed();
+    for number in 1..=SENT {
+        actor.tell(Open(number as u32)).unwrap_err();
+    }
+    assert_eq!(system.dead_letters(), SENT);
+    let Err(Lagged { missed, .. }) = lab.soon("the lag is told", feed.next()).await else {
+        panic!("nothing was missed");
+    };
+    for number in missed + 1..=SENT {
+        let letter = lab.soon("the rest comes", feed.next()).await.unwrap();
+        assert_eq!(letter.text, Some(format!("open {number}")));
+    }
+    drop(feed);
+    actor.tell(Open(1)).unwrap_err();
+    assert_eq!(system.dead_letters(), SENT + 1);
+}
