@@ -28,6 +28,7 @@ mod shutdown;
 mod spawn;
 pub mod spi;
 mod stop;
+mod sync;
 mod system;
 #[cfg(feature = "testkit")]
 pub mod testkit;

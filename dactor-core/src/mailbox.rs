@@ -15,11 +15,12 @@
 
 use std::collections::VecDeque;
 use std::mem;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 use std::task::Waker;
 
 use crate::bound::{Bound, Limit, Overflow, Ticket};
+use crate::sync::atomic::{AtomicU8, Ordering};
+use crate::sync::{Mutex, MutexGuard};
 
 /// Beyond this many slots a queue gives memory back when it runs empty.
 const KEPT_SLOTS: usize = 256;
@@ -326,5 +327,7 @@ impl<T> Mailbox<T> {
     }
 }
 
+#[cfg(all(test, dactor_loom))]
+mod models;
 #[cfg(test)]
 mod tests;

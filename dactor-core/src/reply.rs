@@ -3,9 +3,10 @@
 //! One allocation serves both ways. The asker holds it to await the reply, the mailbox holds it as the
 //! envelope.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 use std::task::{Context, Poll, Waker};
 
+use crate::sync::{Mutex, MutexGuard};
 use crate::{Message, Result};
 
 /// An ask in flight.
@@ -68,3 +69,6 @@ impl<M: Message> std::fmt::Debug for Reply<M> {
         f.debug_struct("Reply").finish_non_exhaustive()
     }
 }
+
+#[cfg(all(test, dactor_loom))]
+mod models;

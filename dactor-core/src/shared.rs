@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 
 use tokio::sync::SetOnce;
+use tokio::task::coop::cooperative;
 
 use crate::bound::Ticket;
 use crate::envelope::{Envelope, Labelled};
@@ -109,7 +110,13 @@ impl<A: Actor> Shared<A> {
     }
 
     /// Sends, waiting in line for room where the mailbox makes senders wait.
+    ///
+    /// It spends tokio's budget like every wait: a loop of sends that always finds room lets others run, too.
     pub(crate) async fn send(&self, envelope: Envelope<A>) -> Result<()> {
+        cooperative(self.queue_up(envelope)).await
+    }
+
+    async fn queue_up(&self, envelope: Envelope<A>) -> Result<()> {
         let message = envelope.message_type();
         let mut envelope = Some(envelope);
         let mut place = Place { mailbox: &self.mailbox, ticket: None };

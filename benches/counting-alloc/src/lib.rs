@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering::Relaxed}
 
 static ON: AtomicBool = AtomicBool::new(false);
 static LIVE: AtomicIsize = AtomicIsize::new(0);
+static PEAK: AtomicIsize = AtomicIsize::new(0);
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
 /// The system allocator plus the counters.
@@ -19,6 +20,8 @@ pub struct Counting;
 pub struct Count {
     /// Bytes allocated and not freed.
     pub live_bytes: isize,
+    /// The most `live_bytes` has been: how far the heap grew above its level at the start.
+    pub peak_bytes: isize,
     /// Calls that allocated, or made an allocation larger.
     pub allocations: usize,
 }
@@ -26,6 +29,7 @@ pub struct Count {
 /// Starts counting from zero.
 pub fn start_counting() {
     LIVE.store(0, Relaxed);
+    PEAK.store(0, Relaxed);
     ALLOCATIONS.store(0, Relaxed);
     ON.store(true, Relaxed);
 }
@@ -33,12 +37,20 @@ pub fn start_counting() {
 /// Stops counting.
 pub fn stop_counting() -> Count {
     ON.store(false, Relaxed);
-    Count { live_bytes: LIVE.load(Relaxed), allocations: ALLOCATIONS.load(Relaxed) }
+    Count {
+        live_bytes: LIVE.load(Relaxed),
+        peak_bytes: PEAK.load(Relaxed),
+        allocations: ALLOCATIONS.load(Relaxed),
+    }
 }
 
 fn record(bytes: isize, allocations: usize) {
     if ON.load(Relaxed) {
-        LIVE.fetch_add(bytes, Relaxed);
+        let live = LIVE.fetch_add(bytes, Relaxed) + bytes;
+        // The load spares the write: once the level is steady, hardly any allocation is a new peak.
+        if live > PEAK.load(Relaxed) {
+            PEAK.fetch_max(live, Relaxed);
+        }
         ALLOCATIONS.fetch_add(allocations, Relaxed);
     }
 }

@@ -18,6 +18,7 @@ fn object(row: &Row) -> Value {
         "unit": row.workload.unit(),
         "ns_per_op": rounded(row.per_op, 10.0),
         "p99_ns": row.p99.map(|p99| rounded(p99, 10.0)),
+        "native": row.native,
         "ratio_to_native": row.ratio_to_native.map(|ratio| rounded(ratio, 1000.0)),
         "ratio_to_tokio": row.ratio_to_tokio.map(|ratio| rounded(ratio, 1000.0)),
     })

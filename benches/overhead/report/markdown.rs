@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::notes;
 use crate::rounds::Row;
 
 /// One line per workload and thread count, natives beside the ratios to them.
@@ -17,11 +18,10 @@ pub(crate) fn table(rows: &[Row], rounds: usize) -> String {
          |---|---:|---:|---:|---:|---:|---:|\n"
     );
     for group in rows.chunk_by(|a, b| a.workload == b.workload && a.threads == b.threads) {
-        let figure = |subject| format!("{:.0}", find(group, subject).per_op);
-        let ratio = |subject| {
-            let ratio = find(group, subject).ratio_to_native;
-            ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}"))
-        };
+        let find = |subject| group.iter().find(|row| row.subject == subject);
+        let figure =
+            |subject| find(subject).map_or_else(|| "-".to_owned(), |row| format!("{:.0}", row.per_op));
+        let ratio = |subject| find(subject).map_or_else(String::new, ratio);
         writeln!(
             text,
             "| {} | {} | {} | {} | {} | {} | {} |",
@@ -35,9 +35,17 @@ pub(crate) fn table(rows: &[Row], rounds: usize) -> String {
         )
         .expect("writing to a string");
     }
+    for note in notes(rows) {
+        writeln!(text, "\n{note}").expect("writing to a string");
+    }
     text
 }
 
-fn find<'a>(group: &'a [Row], subject: &str) -> &'a Row {
-    group.iter().find(|row| row.subject == subject).expect("every subject has a row")
+/// A ratio that is not to what the column says names what it is to.
+fn ratio(row: &Row) -> String {
+    match (row.ratio_to_native, row.native) {
+        (Some(ratio), Some(native)) if row.is_stand_in => format!("{ratio:.2} (/ {native})"),
+        (Some(ratio), _) => format!("{ratio:.2}"),
+        (None, _) => String::new(),
+    }
 }

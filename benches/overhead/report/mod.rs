@@ -26,6 +26,23 @@ pub(crate) fn write_docs(rows: &[Row], rounds: usize) -> io::Result<()> {
     write(&docs.join("overhead.md"), &markdown::table(rows, rounds))
 }
 
+/// What a reader must know of the ratios that are not to a subject's own backend, one sentence each.
+fn notes(rows: &[Row]) -> Vec<String> {
+    let mut notes: Vec<String> = rows
+        .iter()
+        .filter(|row| row.is_stand_in)
+        .filter_map(|row| {
+            let (workload, subject) = (row.workload.id(), row.subject);
+            Some(format!(
+                "In {workload}, the ratio to native of {subject} is to {}: its own backend cannot run it.",
+                row.native?
+            ))
+        })
+        .collect();
+    notes.dedup();
+    notes
+}
+
 /// The workspace root: the bench belongs to the root package.
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::rounds::Row;
 
 const WIDTH: f64 = 860.0;
-const LEFT: f64 = 170.0;
+const LEFT: f64 = 215.0;
 const RIGHT: f64 = 70.0;
 const TOP: f64 = 92.0;
 const BAR: f64 = 14.0;
@@ -103,8 +103,10 @@ fn bars(axis: &Axis, top: f64, group: &[Row]) -> String {
     let label = format!("{}, {threads} thread{plural}", group[0].workload.id());
     let mut svg = text(LEFT - 10.0, top + GROUP / 2.0 + 4.0, "end", 13, &label);
     for (index, (subject, colour)) in SERIES.iter().enumerate() {
-        let row = group.iter().find(|row| row.subject == *subject);
-        let Some(ratio) = row.and_then(|row| row.ratio_to_native) else {
+        let Some(row) = group.iter().find(|row| row.subject == *subject) else {
+            continue;
+        };
+        let (Some(ratio), Some(native)) = (row.ratio_to_native, row.native) else {
             continue;
         };
         let y = top + (GROUP - 2.0 * BAR) / 2.0 + BAR * index as f64;
@@ -115,7 +117,7 @@ fn bars(axis: &Axis, top: f64, group: &[Row]) -> String {
             BAR - 1.0
         )
         .expect("writing to a string");
-        let value = format!("{ratio:.2}");
+        let value = if row.is_stand_in { format!("{ratio:.2} of {native}") } else { format!("{ratio:.2}") };
         svg += &text(axis.x(ratio) + 5.0, y + BAR - 3.0, "start", 12, &value);
     }
     svg

@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
+use super::notes;
 use crate::rounds::Row;
 
-/// Columns aligned with spaces; a blank line between two workloads.
+/// Columns aligned with spaces; a blank line between two workloads, and notes on foreign references.
 pub(crate) fn table(rows: &[Row]) -> String {
     let mut text = line(["workload", "threads", "subject", "per op", "unit", "p99", "x native", "x tokio"]);
     let mut previous = None;
@@ -25,6 +26,10 @@ pub(crate) fn table(rows: &[Row]) -> String {
             &ratio(row.ratio_to_tokio),
         ]);
     }
+    let notes = notes(rows);
+    if !notes.is_empty() {
+        text += &format!("\n{}\n", notes.join("\n"));
+    }
     text
 }
 
@@ -37,7 +42,7 @@ fn line(cells: [&str; 8]) -> String {
     let mut text = String::new();
     writeln!(
         text,
-        "{workload:<11}{threads:>7}  {subject:<14}{per_op:>10} {unit:<6}{p99:>8}{native:>10}{tokio:>9}"
+        "{workload:<16}{threads:>7}  {subject:<14}{per_op:>10} {unit:<6}{p99:>8}{native:>10}{tokio:>9}"
     )
     .expect("writing to a string");
     text

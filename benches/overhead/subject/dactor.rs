@@ -4,7 +4,7 @@
 use std::marker::PhantomData;
 
 use dactor_core::spi::Backend;
-use dactor_core::{Actor, ActorRef, Context, Handler, Message, Outcome, System};
+use dactor_core::{Actor, ActorRef, Context, Handler, Message, Outcome, Overflow, System};
 
 use super::Subject;
 use crate::tally::Tally;
@@ -67,6 +67,7 @@ pub(crate) struct Dactor<E> {
 
 impl<E: Engine> Subject for Dactor<E> {
     type Ref = ActorRef<Counter>;
+    type BoundedRef = ActorRef<Counter>;
 
     fn start() -> Self {
         let system = System::builder("bench").backend(E::backend()).build().expect("the system builds");
@@ -80,8 +81,19 @@ impl<E: Engine> Subject for Dactor<E> {
         }
     }
 
+    async fn spawn_bounded(&self, tally: Tally, capacity: usize) -> Option<Self::BoundedRef> {
+        match self.system.spawn(Counter(tally)).bounded(capacity, Overflow::Block).await {
+            Ok(actor) => Some(actor),
+            Err(_) => panic!("the counter starts"),
+        }
+    }
+
     fn tell(actor: &Self::Ref, n: u64) {
         assert!(actor.tell(Add(n)).is_ok(), "the actor runs");
+    }
+
+    async fn send(actor: &Self::BoundedRef, n: u64) {
+        assert!(actor.send(Add(n)).await.is_ok(), "the actor runs");
     }
 
     async fn ask(actor: &Self::Ref, n: u64) -> u64 {

@@ -1,7 +1,8 @@
-//! Native kameo over an unbounded mailbox.
+//! Native kameo.
 //!
 //! `try_send` is the shortest path its requests have: awaiting a request boxes a future, and
-//! `send` waits for room that an unbounded mailbox always has.
+//! `send` waits for room that an unbounded mailbox always has. Where the mailbox is bounded, `send`
+//! is the shortest path that waits.
 
 use ::kameo::actor::{Actor, ActorRef, Spawn};
 use ::kameo::error::Infallible;
@@ -46,6 +47,7 @@ pub(crate) struct Kameo;
 
 impl Subject for Kameo {
     type Ref = ActorRef<Counter>;
+    type BoundedRef = ActorRef<Counter>;
 
     fn start() -> Self {
         Self
@@ -57,8 +59,18 @@ impl Subject for Kameo {
         actor
     }
 
+    async fn spawn_bounded(&self, tally: Tally, capacity: usize) -> Option<Self::BoundedRef> {
+        let actor = Counter::spawn_with_mailbox(Counter(tally), mailbox::bounded(capacity));
+        actor.wait_for_startup().await;
+        Some(actor)
+    }
+
     fn tell(actor: &Self::Ref, n: u64) {
         assert!(actor.tell(Add(n)).try_send().is_ok(), "the actor runs");
+    }
+
+    async fn send(actor: &Self::BoundedRef, n: u64) {
+        assert!(actor.tell(Add(n)).send().await.is_ok(), "the actor runs");
     }
 
     async fn ask(actor: &Self::Ref, n: u64) -> u64 {

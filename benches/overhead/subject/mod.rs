@@ -11,11 +11,15 @@ use crate::workload::{self, Sample, Scale, Threads, Workload};
 
 /// An actor library seen through the few calls the workloads need.
 ///
-/// Each subject implements a call by the fastest one its library documents, over an unbounded
-/// mailbox, so that the workloads are written once and nobody is handicapped.
+/// Each subject implements a call by the fastest one its library documents, so that the workloads
+/// are written once and nobody is handicapped. Mailboxes are unbounded, except where a workload
+/// asks for a bound.
 pub(crate) trait Subject: Send + Sync + Sized + 'static {
     /// A handle to one actor.
     type Ref: Clone + Send + Sync + 'static;
+
+    /// A handle to one actor with a bounded mailbox.
+    type BoundedRef: Send + Sync + 'static;
 
     /// Sets up whatever the library needs before its first actor. Runs inside the runtime.
     fn start() -> Self;
@@ -23,8 +27,19 @@ pub(crate) trait Subject: Send + Sync + Sized + 'static {
     /// Spawns an actor over `tally` and waits until it has started.
     fn spawn(&self, tally: Tally) -> impl Future<Output = Self::Ref> + Send;
 
+    /// The same behind a mailbox that holds `capacity` messages and makes senders wait when it is
+    /// full; `None` when the library has no such mailbox.
+    fn spawn_bounded(
+        &self,
+        tally: Tally,
+        capacity: usize,
+    ) -> impl Future<Output = Option<Self::BoundedRef>> + Send;
+
     /// Adds `n` without waiting.
     fn tell(actor: &Self::Ref, n: u64);
+
+    /// Adds `n`, waiting only for room in the mailbox.
+    fn send(actor: &Self::BoundedRef, n: u64) -> impl Future<Output = ()> + Send;
 
     /// Adds `n` and waits for the sum.
     fn ask(actor: &Self::Ref, n: u64) -> impl Future<Output = u64> + Send;
@@ -38,13 +53,16 @@ pub(crate) struct Entry {
     pub(crate) id: &'static str,
     /// The subject a dactor subject is compared to.
     pub(crate) native: Option<&'static str>,
-    /// Runs a workload once, in a runtime of its own.
-    pub(crate) run: fn(Workload, Threads, Scale) -> Sample,
+    /// Runs a workload once, in a runtime of its own; `None` when the library cannot.
+    pub(crate) run: fn(Workload, Threads, Scale) -> Option<Sample>,
 }
 
 /// The subject all others are compared to in `ratio_to_tokio`. It boxes each message because
 /// both libraries do: the distance to it is what they add beyond that.
 pub(crate) const TOKIO_REFERENCE: &str = "tokio_boxed";
+
+/// The native library a dactor subject is compared to in a workload that its own cannot run.
+pub(crate) const STAND_IN: &str = "kameo";
 
 /// Every subject, in the order of the report.
 pub(crate) const ALL: [Entry; 6] = [

@@ -1,4 +1,6 @@
-//! Native ractor: `cast` to tell, `call` without a timeout to ask.
+//! Native ractor: `cast` to tell, `call` without a timeout to ask. Its mailboxes have no bound.
+
+use std::convert::Infallible;
 
 use ::ractor::rpc::CallResult;
 use ::ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
@@ -45,6 +47,7 @@ pub(crate) struct Ractor;
 
 impl Subject for Ractor {
     type Ref = ActorRef<Message>;
+    type BoundedRef = Infallible;
 
     fn start() -> Self {
         Self
@@ -55,8 +58,16 @@ impl Subject for Ractor {
         actor
     }
 
+    async fn spawn_bounded(&self, _tally: Tally, _capacity: usize) -> Option<Self::BoundedRef> {
+        None
+    }
+
     fn tell(actor: &Self::Ref, n: u64) {
         assert!(actor.cast(Message::Add(n)).is_ok(), "the actor runs");
+    }
+
+    async fn send(actor: &Self::BoundedRef, _n: u64) {
+        match *actor {}
     }
 
     async fn ask(actor: &Self::Ref, n: u64) -> u64 {

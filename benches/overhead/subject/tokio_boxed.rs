@@ -1,7 +1,9 @@
 //! The floor for a library whose mailbox takes any message type: the same hand-written loop, one
 //! box and one dynamic call per message.
 
+use std::future::poll_fn;
 use std::ops::ControlFlow;
+use std::task::{Context, Poll};
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -44,19 +46,30 @@ pub(crate) struct TokioBoxed;
 
 impl Subject for TokioBoxed {
     type Ref = mpsc::UnboundedSender<Box<dyn Envelope>>;
+    type BoundedRef = mpsc::Sender<Box<dyn Envelope>>;
 
     fn start() -> Self {
         Self
     }
 
     async fn spawn(&self, tally: Tally) -> Self::Ref {
-        let (sender, inbox) = mpsc::unbounded_channel();
-        tokio::spawn(serve(tally, inbox));
+        let (sender, mut inbox) = mpsc::unbounded_channel();
+        tokio::spawn(serve(tally, move |cx| inbox.poll_recv(cx)));
         sender
+    }
+
+    async fn spawn_bounded(&self, tally: Tally, capacity: usize) -> Option<Self::BoundedRef> {
+        let (sender, mut inbox) = mpsc::channel(capacity);
+        tokio::spawn(serve(tally, move |cx| inbox.poll_recv(cx)));
+        Some(sender)
     }
 
     fn tell(actor: &Self::Ref, n: u64) {
         assert!(actor.send(Box::new(Add(n))).is_ok(), "the loop runs");
+    }
+
+    async fn send(actor: &Self::BoundedRef, n: u64) {
+        assert!(actor.send(Box::new(Add(n))).await.is_ok(), "the loop runs");
     }
 
     async fn ask(actor: &Self::Ref, n: u64) -> u64 {
@@ -70,8 +83,9 @@ impl Subject for TokioBoxed {
     }
 }
 
-async fn serve(mut tally: Tally, mut inbox: mpsc::UnboundedReceiver<Box<dyn Envelope>>) {
-    while let Some(envelope) = inbox.recv().await {
+/// `next` is what `recv` of either channel awaits.
+async fn serve(mut tally: Tally, mut next: impl FnMut(&mut Context<'_>) -> Poll<Option<Box<dyn Envelope>>>) {
+    while let Some(envelope) = poll_fn(&mut next).await {
         if envelope.open(&mut tally).is_break() {
             break;
         }

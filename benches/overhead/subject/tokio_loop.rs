@@ -1,5 +1,8 @@
 //! The floor: a hand-written loop over a tokio channel, messages by value.
 
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+
 use tokio::sync::{mpsc, oneshot};
 
 use super::Subject;
@@ -15,19 +18,30 @@ pub(crate) struct TokioLoop;
 
 impl Subject for TokioLoop {
     type Ref = mpsc::UnboundedSender<Message>;
+    type BoundedRef = mpsc::Sender<Message>;
 
     fn start() -> Self {
         Self
     }
 
     async fn spawn(&self, tally: Tally) -> Self::Ref {
-        let (sender, inbox) = mpsc::unbounded_channel();
-        tokio::spawn(serve(tally, inbox));
+        let (sender, mut inbox) = mpsc::unbounded_channel();
+        tokio::spawn(serve(tally, move |cx| inbox.poll_recv(cx)));
         sender
+    }
+
+    async fn spawn_bounded(&self, tally: Tally, capacity: usize) -> Option<Self::BoundedRef> {
+        let (sender, mut inbox) = mpsc::channel(capacity);
+        tokio::spawn(serve(tally, move |cx| inbox.poll_recv(cx)));
+        Some(sender)
     }
 
     fn tell(actor: &Self::Ref, n: u64) {
         assert!(actor.send(Message::Add(n)).is_ok(), "the loop runs");
+    }
+
+    async fn send(actor: &Self::BoundedRef, n: u64) {
+        assert!(actor.send(Message::Add(n)).await.is_ok(), "the loop runs");
     }
 
     async fn ask(actor: &Self::Ref, n: u64) -> u64 {
@@ -41,8 +55,9 @@ impl Subject for TokioLoop {
     }
 }
 
-async fn serve(mut tally: Tally, mut inbox: mpsc::UnboundedReceiver<Message>) {
-    while let Some(message) = inbox.recv().await {
+/// `next` is what `recv` of either channel awaits.
+async fn serve(mut tally: Tally, mut next: impl FnMut(&mut Context<'_>) -> Poll<Option<Message>>) {
+    while let Some(message) = poll_fn(&mut next).await {
         match message {
             Message::Add(n) => {
                 tally.add(n);

@@ -1,6 +1,7 @@
 //! What is run: the workloads, their sizes, and the runtime each run gets.
 
 mod ask;
+mod bounded;
 mod lifecycle;
 mod tell;
 mod wake;
@@ -16,6 +17,8 @@ pub(crate) enum Workload {
     Tell1,
     /// Four sender tasks, bursts of tells.
     Tell4,
+    /// One sender that waits for room in a mailbox of 64.
+    Bounded64Send,
     /// One asker, one question at a time.
     AskSeq,
     /// 64 asker tasks at once.
@@ -60,13 +63,22 @@ impl Sample {
 }
 
 impl Workload {
-    pub(crate) const ALL: [Self; 7] =
-        [Self::Tell1, Self::Tell4, Self::AskSeq, Self::Ask64, Self::Wake, Self::SpawnStop, Self::IdleBytes];
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Tell1,
+        Self::Tell4,
+        Self::Bounded64Send,
+        Self::AskSeq,
+        Self::Ask64,
+        Self::Wake,
+        Self::SpawnStop,
+        Self::IdleBytes,
+    ];
 
     pub(crate) fn id(self) -> &'static str {
         match self {
             Self::Tell1 => "tell_1",
             Self::Tell4 => "tell_4",
+            Self::Bounded64Send => "bounded_64_send",
             Self::AskSeq => "ask_seq",
             Self::Ask64 => "ask_64",
             Self::Wake => "wake",
@@ -102,7 +114,7 @@ impl Workload {
     /// Operations per run: some tens of milliseconds each at full scale.
     fn operations(self, scale: Scale) -> u64 {
         let full = match self {
-            Self::Tell1 | Self::Tell4 => 400_000,
+            Self::Tell1 | Self::Tell4 | Self::Bounded64Send => 400_000,
             Self::AskSeq | Self::Ask64 => 96_000,
             Self::Wake => 50_000,
             Self::SpawnStop => 50_000,
@@ -133,22 +145,25 @@ impl Threads {
 }
 
 /// Runs a workload once in a fresh runtime, so that no run inherits another's tasks or queues.
-pub(crate) fn run<S: Subject>(workload: Workload, threads: Threads, scale: Scale) -> Sample {
+/// `None` when the subject cannot run it.
+pub(crate) fn run<S: Subject>(workload: Workload, threads: Threads, scale: Scale) -> Option<Sample> {
     // The driver is spawned: `block_on` would poll it on a thread outside the pool, and every
     // exchange with it would cross threads.
     let driver = drive::<S>(workload, workload.operations(scale));
     threads.runtime().block_on(async { tokio::spawn(driver).await }).expect("the driver ends")
 }
 
-async fn drive<S: Subject>(workload: Workload, operations: u64) -> Sample {
+async fn drive<S: Subject>(workload: Workload, operations: u64) -> Option<Sample> {
     let subject = S::start();
-    match workload {
+    let sample = match workload {
         Workload::Tell1 => tell::one_sender(&subject, operations).await,
         Workload::Tell4 => tell::four_senders(&subject, operations).await,
+        Workload::Bounded64Send => bounded::one_sender(&subject, operations).await?,
         Workload::AskSeq => ask::in_turn(&subject, operations).await,
         Workload::Ask64 => ask::at_once(&subject, operations).await,
         Workload::Wake => wake::one_at_a_time(&subject, operations).await,
         Workload::SpawnStop => lifecycle::spawn_stop(&subject, operations).await,
         Workload::IdleBytes => lifecycle::idle_bytes(&subject, operations).await,
-    }
+    };
+    Some(sample)
 }

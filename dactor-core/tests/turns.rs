@@ -1,0 +1,181 @@
+//! When a cell that is run by turns goes back to its host, seen from the adapter's side: polled by hand.
+
+use std::any::Any;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context as TaskContext, Poll, Wake, Waker};
+
+use dactor_core::spi::{Backend, Cell, Host, TURN, TurnEnd};
+use dactor_core::{Actor, ActorRef, Context, Handler, Message, Outcome, Result, System};
+
+#[derive(Default)]
+struct Count(AtomicUsize);
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// A backend that hands its cell to the test.
+#[derive(Clone, Default)]
+struct ByHand {
+    cell: Arc<Mutex<Option<Cell>>>,
+    host: Arc<Count>,
+}
+
+struct Native(Arc<Count>);
+
+impl Host for Native {
+    fn wake(&self) {
+        self.0.clone().wake();
+    }
+
+    fn native(&self) -> &(dyn Any + Send + Sync) {
+        self
+    }
+}
+
+impl Backend for ByHand {
+    fn name(&self) -> &'static str {
+        "by-hand"
+    }
+
+    fn spawn(&self, cell: Cell) -> Result<()> {
+        cell.bind(Native(self.host.clone()));
+        *self.cell.lock().unwrap() = Some(cell);
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Adder(usize);
+impl Actor for Adder {}
+
+struct Add;
+impl Message for Add {
+    type Reply = usize;
+}
+
+impl Handler<Add> for Adder {
+    async fn handle(&mut self, Add: Add, _ctx: &mut Context<Self>) -> Outcome<usize> {
+        self.0 += 1;
+        Ok(self.0)
+    }
+}
+
+struct Bench {
+    actor: ActorRef<Adder>,
+    cell: Cell,
+    host: Arc<Count>,
+    waker: Arc<Count>,
+}
+
+impl Bench {
+    async fn new() -> Self {
+        let backend = ByHand::default();
+        let system = System::builder("turns").backend(backend.clone()).build().unwrap();
+        let actor = system.spawn(Adder::default()).await.unwrap();
+        let cell = backend.cell.lock().unwrap().take().unwrap();
+        Self { actor, cell, host: backend.host, waker: Arc::default() }
+    }
+
+    fn turn(&mut self) -> &'static str {
+        let waker = Waker::from(self.waker.clone());
+        match self.cell.poll_turn(&mut TaskContext::from_waker(&waker)) {
+            Poll::Pending => "pending",
+            Poll::Ready(TurnEnd::Idle) => "idle",
+            Poll::Ready(TurnEnd::More) => "more",
+            Poll::Ready(TurnEnd::Ended(_)) => "ended",
+        }
+    }
+
+    /// Tells once: how often that woke the host and the waker.
+    fn tell(&self) -> (usize, usize) {
+        let before = (self.host.0.load(Ordering::SeqCst), self.waker.0.load(Ordering::SeqCst));
+        self.actor.tell(Add).unwrap();
+        (self.host.0.load(Ordering::SeqCst) - before.0, self.waker.0.load(Ordering::SeqCst) - before.1)
+    }
+
+    /// Lets the worker run dry, and gives how often that woke the waker.
+    async fn run_dry(&self) -> usize {
+        let before = self.waker.0.load(Ordering::SeqCst);
+        for _ in 0..4 {
+            tokio::task::yield_now().await;
+        }
+        self.waker.0.load(Ordering::SeqCst) - before
+    }
+}
+
+#[tokio::test]
+async fn a_cell_that_nobody_reaches_natively_stays_pending() {
+    let mut bench = Bench::new().await;
+    assert_eq!(bench.tell(), (1, 0), "a fresh cell waits in its host");
+    assert_eq!(bench.turn(), "pending");
+    assert_eq!(bench.run_dry().await, 0, "it waits for nothing but messages");
+    assert_eq!(bench.tell(), (0, 1));
+    assert_eq!(bench.turn(), "pending");
+    assert_eq!(bench.tell(), (0, 1));
+    assert_eq!(bench.turn(), "pending");
+    assert_eq!(bench.turn(), "idle", "something else polled it: the runtime may have a signal");
+    assert_eq!(bench.tell(), (1, 0));
+}
+
+#[tokio::test]
+async fn giving_out_the_handle_sends_a_pending_cell_back() {
+    let mut bench = Bench::new().await;
+    bench.tell();
+    assert_eq!(bench.turn(), "pending");
+    assert!(bench.actor.native().is_some());
+    assert_eq!(bench.waker.0.load(Ordering::SeqCst), 1);
+    assert_eq!(bench.turn(), "idle");
+    assert!(bench.actor.native().is_some());
+    assert_eq!(bench.waker.0.load(Ordering::SeqCst), 1, "once is enough");
+}
+
+#[tokio::test]
+async fn an_exposed_cell_lingers_until_its_worker_runs_dry_and_less_and_less_in_vain() {
+    let mut bench = Bench::new().await;
+    assert!(bench.actor.native().is_some());
+    assert_eq!(bench.turn(), "idle", "nothing was handled: nothing to linger for");
+    for skipped in [0, 1, 3] {
+        for _ in 0..skipped {
+            assert_eq!(bench.tell(), (1, 0));
+            assert_eq!(bench.turn(), "idle");
+        }
+        assert_eq!(bench.tell(), (1, 0));
+        assert_eq!(bench.turn(), "pending", "it lingers");
+        assert_eq!(bench.run_dry().await, 1);
+        assert_eq!(bench.turn(), "idle");
+        assert_eq!(bench.run_dry().await, 0, "an idle cell is not polled again");
+    }
+}
+
+#[tokio::test]
+async fn lingering_that_pays_goes_on() {
+    let mut bench = Bench::new().await;
+    assert!(bench.actor.native().is_some());
+    assert_eq!(bench.tell(), (1, 0));
+    assert_eq!(bench.turn(), "pending");
+    for _ in 0..3 {
+        assert_eq!(bench.tell(), (0, 1), "a conversation spares the host");
+        assert_eq!(bench.turn(), "pending");
+    }
+}
+
+#[tokio::test]
+async fn a_turn_ends_after_its_budget() {
+    for exposed in [false, true] {
+        let mut bench = Bench::new().await;
+        if exposed {
+            assert!(bench.actor.native().is_some());
+        }
+        for _ in 0..2 * TURN + 1 {
+            bench.tell();
+        }
+        assert_eq!((bench.turn(), bench.turn()), ("more", "more"));
+        let last = bench.actor.ask(Add).enqueue().unwrap();
+        assert_eq!(bench.turn(), "pending");
+        assert_eq!(last.await.unwrap(), 2 * TURN + 2, "nothing is handled before or after its turn");
+    }
+}
