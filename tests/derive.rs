@@ -78,10 +78,12 @@ fn the_crate_may_have_another_path() {
 
 #[derive(Debug, Message)]
 #[message(debug, reply = u8)]
-struct Shown(u8);
+struct Shown {
+    _cents: u8,
+}
 
 #[test]
 fn a_message_is_shown_in_dead_letters_only_if_it_says_so() {
-    assert_eq!(Message::describe(&Shown(7)).as_deref(), Some("Shown(7)"));
+    assert_eq!(Message::describe(&Shown { _cents: 7 }).as_deref(), Some("Shown { _cents: 7 }"));
     assert_eq!(Message::describe(&Told), None);
 }
