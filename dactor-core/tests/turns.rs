@@ -179,3 +179,18 @@ async fn a_turn_ends_after_its_budget() {
         assert_eq!(last.await.unwrap(), 2 * TURN + 2, "nothing is handled before or after its turn");
     }
 }
+
+#[tokio::test]
+async fn an_idle_cell_is_woken_to_stop() {
+    let mut bench = Bench::new().await;
+    bench.actor.stop();
+    assert_eq!(bench.host.0.load(Ordering::SeqCst), 1, "a wake is what a stop is by default");
+    assert_eq!(bench.turn(), "ended");
+    assert!(!bench.actor.is_alive());
+}
+
+#[test]
+fn a_boxed_backend_is_that_backend() {
+    let backend: Box<dyn Backend> = Box::new(ByHand::default());
+    assert_eq!(System::builder("turns").backend(backend).build().unwrap().backend(), "by-hand");
+}
