@@ -194,3 +194,22 @@ fn a_boxed_backend_is_that_backend() {
     let backend: Box<dyn Backend> = Box::new(ByHand::default());
     assert_eq!(System::builder("turns").backend(backend).build().unwrap().backend(), "by-hand");
 }
+
+#[tokio::test]
+async fn a_resident_cell_asks_to_be_polled_again_only_when_there_is_more() {
+    let mut bench = Bench::new().await;
+    let run = |bench: &mut Bench| {
+        let waker = Waker::from(bench.waker.clone());
+        assert!(bench.cell.poll_run(&mut TaskContext::from_waker(&waker)).is_pending());
+        bench.waker.0.swap(0, Ordering::SeqCst)
+    };
+    assert_eq!(run(&mut bench), 0);
+    bench.tell();
+    assert_eq!(run(&mut bench), 1, "the message's own wake");
+    for _ in 0..TURN + 1 {
+        bench.actor.tell(Add).unwrap();
+    }
+    bench.waker.0.store(0, Ordering::SeqCst);
+    assert_eq!(run(&mut bench), 1, "the budget is spent");
+    assert_eq!(run(&mut bench), 0);
+}
