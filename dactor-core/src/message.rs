@@ -25,8 +25,8 @@ pub trait Message: Send + 'static {
 
 /// `M: SentTo<A>` holds when `A` handles `M`. It is implemented for you; never implement it yourself.
 ///
-/// It exists for the compiler's sake: a bound `A: Handler<M>` on the sending methods would be reported as
-/// a type mismatch when the actor has exactly one handler, this one is reported by name.
+/// It exists for the compiler's sake: a bound `A: Handler<M>` on the sending methods would be reported as a type
+/// mismatch when the actor has exactly one handler; through this trait the missing handler is reported by name.
 #[diagnostic::on_unimplemented(
     message = "the actor `{A}` does not handle the message `{Self}`",
     label = "no `Handler<{Self}>` for `{A}`",

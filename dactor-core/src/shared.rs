@@ -163,11 +163,7 @@ impl<A: Actor> Shared<A> {
     fn refused(&self, refusal: Refusal<Envelope<A>>) -> Result<()> {
         match refusal {
             Refusal::Closed(envelope) => Err(self.refuse(envelope)),
-            Refusal::Full(envelope) => {
-                let error = self.full(envelope.message_type());
-                self.bury(envelope, &error);
-                Err(error)
-            }
+            Refusal::Full(envelope) => Err(self.overflow(envelope)),
             Refusal::Dropped(envelope, nudge) => {
                 self.lose(envelope, nudge);
                 Ok(())
@@ -177,8 +173,14 @@ impl<A: Actor> Shared<A> {
 
     fn lose(&self, envelope: Envelope<A>, nudge: Nudge) {
         self.head.act(nudge);
+        self.overflow(envelope);
+    }
+
+    /// Answers for a message that found no room.
+    fn overflow(&self, envelope: Envelope<A>) -> Error {
         let error = self.full(envelope.message_type());
         self.bury(envelope, &error);
+        error
     }
 
     /// Answers for a message that the actor will not handle because it ends.
