@@ -2,7 +2,7 @@
 
 use std::any::TypeId;
 
-use dactor::Message;
+use dactor::{Message, Priority};
 
 fn reply<M: Message>() -> TypeId {
     TypeId::of::<M::Reply>()
@@ -51,6 +51,16 @@ struct Far;
 struct FromTheCore;
 
 extern crate dactor as dactor_core;
+
+#[derive(Message)]
+#[message(priority = High)]
+struct Urgent;
+
+#[test]
+fn the_priority_defaults_to_normal() {
+    assert_eq!(Told::PRIORITY, Priority::Normal);
+    assert_eq!(Urgent::PRIORITY, Priority::High);
+}
 
 #[test]
 fn the_reply_defaults_to_nothing() {

@@ -11,15 +11,15 @@ use tokio::time::Sleep;
 use crate::envelope::Labelled;
 use crate::reply::Reply;
 use crate::shared::Shared;
-use crate::{Actor, Error, ErrorKind, Message, Pid, Result, SendError, SentTo, turn};
+use crate::{Actor, Error, ErrorKind, Message, Pid, Priority, Result, SendError, SentTo, turn};
 
 /// An actor seen as something that takes `M`.
 pub(crate) trait Target<M: Message>: Labelled {
     fn pid(&self) -> Pid;
-    fn tell(&self, message: M) -> Result<()>;
-    fn try_tell(&self, message: M) -> Result<(), SendError<M>>;
-    fn send(&self, message: M) -> Sending<'_>;
-    fn deliver(&self, reply: Arc<Reply<M>>) -> Result<()>;
+    fn tell(&self, message: M, priority: Priority) -> Result<()>;
+    fn try_tell(&self, message: M, priority: Priority) -> Result<(), SendError<M>>;
+    fn send(&self, message: M, priority: Priority) -> Sending<'_>;
+    fn deliver(&self, reply: Arc<Reply<M>>, priority: Priority) -> Result<()>;
 }
 
 /// A send whose target's type is erased.
@@ -30,20 +30,20 @@ impl<A: Actor, M: SentTo<A>> Target<M> for Shared<A> {
         self.head.pid
     }
 
-    fn tell(&self, message: M) -> Result<()> {
-        Shared::tell(self, message)
+    fn tell(&self, message: M, priority: Priority) -> Result<()> {
+        Shared::tell(self, message, priority)
     }
 
-    fn try_tell(&self, message: M) -> Result<(), SendError<M>> {
-        Shared::try_tell(self, message)
+    fn try_tell(&self, message: M, priority: Priority) -> Result<(), SendError<M>> {
+        Shared::try_tell(self, message, priority)
     }
 
-    fn send(&self, message: M) -> Sending<'_> {
-        Box::pin(Shared::send(self, message.into_tell()))
+    fn send(&self, message: M, priority: Priority) -> Sending<'_> {
+        Box::pin(Shared::send(self, message.into_tell(), priority))
     }
 
-    fn deliver(&self, reply: Arc<Reply<M>>) -> Result<()> {
-        Shared::deliver(self, M::into_ask(reply))
+    fn deliver(&self, reply: Arc<Reply<M>>, priority: Priority) -> Result<()> {
+        Shared::deliver(self, M::into_ask(reply), priority)
     }
 }
 
@@ -54,6 +54,7 @@ impl<A: Actor, M: SentTo<A>> Target<M> for Shared<A> {
 #[must_use = "an ask is sent when it is awaited; `enqueue` sends it at once, `tell` needs no reply"]
 pub struct Ask<'a, M: Message> {
     target: &'a dyn Target<M>,
+    priority: Priority,
     timeout: Option<Duration>,
     timer: Option<Pin<Box<Sleep>>>,
     stage: Stage<M>,
@@ -66,8 +67,8 @@ enum Stage<M: Message> {
 }
 
 impl<'a, M: Message> Ask<'a, M> {
-    pub(crate) fn new(target: &'a dyn Target<M>, message: M) -> Self {
-        Self { target, timeout: None, timer: None, stage: Stage::Unsent(message) }
+    pub(crate) fn new(target: &'a dyn Target<M>, message: M, priority: Priority) -> Self {
+        Self { target, priority, timeout: None, timer: None, stage: Stage::Unsent(message) }
     }
 
     /// Gives up after this long, counted from the moment the ask is sent.
@@ -85,7 +86,7 @@ impl<'a, M: Message> Ask<'a, M> {
             None => None,
             Some(after) => Some(Box::new(Timer { sleep: sleep(after)?, after, actor: self.target.label() })),
         };
-        PendingReply::send(self.target, message, None, timer)
+        PendingReply::send(self.target, message, self.priority, None, timer)
     }
 }
 
@@ -112,7 +113,8 @@ impl<M: Message> Future for Ask<'_, M> {
                     this.timer = Some(sleep(after)?);
                 }
                 let waker = Some(cx.waker().clone());
-                this.stage = Stage::Sent(PendingReply::send(this.target, message, waker, None)?);
+                let sent = PendingReply::send(this.target, message, this.priority, waker, None)?;
+                this.stage = Stage::Sent(sent);
             }
             Stage::Over => panic!("an ask was polled after it had ended"),
         }
@@ -155,11 +157,12 @@ impl<M: Message> PendingReply<M> {
     fn send(
         target: &dyn Target<M>,
         message: M,
+        priority: Priority,
         waker: Option<Waker>,
         timer: Option<Box<Timer>>,
     ) -> Result<Self> {
         let reply = Arc::new(Reply::new(message, waker));
-        target.deliver(reply.clone())?;
+        target.deliver(reply.clone(), priority)?;
         Ok(Self { reply, pid: target.pid(), answered: false, timer })
     }
 }
@@ -188,7 +191,7 @@ impl<M: Message> Future for PendingReply<M> {
 impl<M: Message> Drop for PendingReply<M> {
     fn drop(&mut self) {
         if !self.answered {
-            drop(self.reply.take_message());
+            drop(self.reply.abandon());
         }
     }
 }

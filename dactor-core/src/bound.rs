@@ -2,8 +2,10 @@
 
 use std::collections::VecDeque;
 use std::task::Waker;
+use std::time::Duration;
 
-use crate::{Error, ErrorKind, Result};
+use crate::shed::{Shed, Shedding};
+use crate::{Error, ErrorKind, Priority, Result};
 
 /// What happens to a message that finds a bounded mailbox full.
 ///
@@ -14,7 +16,8 @@ use crate::{Error, ErrorKind, Result};
 /// | `DropNewest` | dead letter | dead letter | dead letter | fails, dead letter |
 /// | `DropOldest` | accepted; the oldest is a dead letter | the same | the same | the same; an ask that is dropped fails |
 ///
-/// To fail is [`MailboxFull`](ErrorKind::MailboxFull). Stop, drain and kill are not messages and always get through.
+/// To fail is [`MailboxFull`](ErrorKind::MailboxFull). Where messages have [priorities](Priority), the oldest is the
+/// oldest of the lowest lane, and the newest is the new one, whatever its priority. Stop, drain and kill are not messages and always get through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Overflow {
@@ -28,20 +31,26 @@ pub enum Overflow {
     DropOldest,
 }
 
-/// How many messages a mailbox holds, and what happens to more.
+/// How many messages a mailbox holds, what happens to more, and when it refuses any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Limit {
     pub(crate) capacity: usize,
     pub(crate) overflow: Overflow,
+    pub(crate) shed: Option<Shed>,
 }
 
 impl Limit {
-    pub(crate) fn check(self) -> Result<Self> {
+    /// None at all.
+    pub(crate) const NONE: Self = Self { capacity: usize::MAX, overflow: Overflow::Reject, shed: None };
+
+    /// The limit, unless it is [none](Self::NONE).
+    pub(crate) fn check(self) -> Result<Option<Self>> {
         if self.capacity == 0 {
             let error = Error::new(ErrorKind::InvalidCapacity).with("capacity", 0);
             return Err(error.with("because", "a mailbox that holds nothing could never deliver"));
         }
-        Ok(self)
+        self.shed.map(Shed::check).transpose()?;
+        Ok((self != Self::NONE).then_some(self))
     }
 }
 
@@ -51,15 +60,23 @@ pub(crate) type Ticket = u64;
 #[derive(Debug)]
 struct Waiter<T> {
     ticket: Ticket,
-    message: T,
+    admitted: Admitted<T>,
+}
+
+/// What comes out of the line.
+#[derive(Debug)]
+pub(crate) struct Admitted<T> {
+    pub(crate) message: T,
+    pub(crate) priority: Priority,
     /// None for an ask: its asker waits for the reply anyway.
-    waker: Option<Waker>,
+    pub(crate) waker: Option<Waker>,
 }
 
 /// The bound of one mailbox.
 #[derive(Debug)]
 pub(crate) struct Bound<T> {
     pub(crate) limit: Limit,
+    shedding: Option<Shedding>,
     line: VecDeque<Waiter<T>>,
     next: Ticket,
     /// Every ticket below it has been let in, or has left.
@@ -68,21 +85,41 @@ pub(crate) struct Bound<T> {
 
 impl<T> Bound<T> {
     pub(crate) fn new(limit: Limit) -> Self {
-        Self { limit, line: VecDeque::new(), next: 0, served: 0 }
+        Self { limit, shedding: limit.shed.map(Shedding::new), line: VecDeque::new(), next: 0, served: 0 }
     }
 
-    pub(crate) fn join(&mut self, message: T, waker: Option<Waker>) -> Ticket {
+    /// A message came into the queue.
+    pub(crate) fn put(&mut self, priority: Priority) {
+        self.shedding.iter_mut().for_each(|shedding| shedding.put(priority));
+    }
+
+    /// The oldest of this priority left the queue.
+    pub(crate) fn pop(&mut self, priority: Priority) {
+        self.shedding.iter_mut().for_each(|shedding| shedding.pop(priority));
+    }
+
+    /// When to try again, if the mailbox sheds load now.
+    pub(crate) fn overload(&self) -> Option<Duration> {
+        self.shedding.as_ref().and_then(Shedding::overload)
+    }
+
+    /// Whether senders may wait for room now.
+    pub(crate) fn admits_waiters(&self) -> bool {
+        self.limit.overflow == Overflow::Block && self.overload().is_none()
+    }
+
+    pub(crate) fn join(&mut self, message: T, priority: Priority, waker: Option<Waker>) -> Ticket {
         let ticket = self.next;
         self.next += 1;
-        self.line.push_back(Waiter { ticket, message, waker });
+        self.line.push_back(Waiter { ticket, admitted: Admitted { message, priority, waker } });
         ticket
     }
 
     /// The next in line, now that there is room.
-    pub(crate) fn admit(&mut self) -> Option<(T, Option<Waker>)> {
-        let Waiter { ticket, message, waker } = self.line.pop_front()?;
+    pub(crate) fn admit(&mut self) -> Option<Admitted<T>> {
+        let Waiter { ticket, admitted } = self.line.pop_front()?;
         self.served = ticket + 1;
-        Some((message, waker))
+        Some(admitted)
     }
 
     /// Whether the message of this ticket is in the queue, or was.
@@ -94,7 +131,7 @@ impl<T> Bound<T> {
     pub(crate) fn renew(&mut self, ticket: Ticket, waker: &Waker) -> bool {
         let waiter = self.position(ticket).map(|at| &mut self.line[at]);
         waiter.is_some_and(|waiter| {
-            waiter.waker.get_or_insert_with(|| waker.clone()).clone_from(waker);
+            waiter.admitted.waker.get_or_insert_with(|| waker.clone()).clone_from(waker);
             true
         })
     }
@@ -102,12 +139,12 @@ impl<T> Bound<T> {
     /// Leaves the line, with the message if it was still in it.
     pub(crate) fn leave(&mut self, ticket: Ticket) -> Option<T> {
         let at = self.position(ticket)?;
-        self.line.remove(at).map(|waiter| waiter.message)
+        self.line.remove(at).map(|waiter| waiter.admitted.message)
     }
 
     /// Sends everyone away.
-    pub(crate) fn disperse(&mut self) -> impl Iterator<Item = (T, Option<Waker>)> {
-        std::mem::take(&mut self.line).into_iter().map(|waiter| (waiter.message, waiter.waker))
+    pub(crate) fn disperse(&mut self) -> impl Iterator<Item = Admitted<T>> {
+        std::mem::take(&mut self.line).into_iter().map(|waiter| waiter.admitted)
     }
 
     fn position(&self, ticket: Ticket) -> Option<usize> {

@@ -24,8 +24,18 @@ pub(crate) type Running<'a> = StackFuture<'a, Handled, INLINE>;
 #[derive(Debug)]
 pub(crate) enum Handled {
     Done,
-    Failed(Failure),
+    /// The asker was gone when the reply was ready.
+    Unheard,
+    /// Whether anyone was told of the failure.
+    Failed(Failure, Told),
     Panicked(Panic),
+}
+
+/// Whether an asker got the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Told {
+    Somebody,
+    Nobody,
 }
 
 /// A message for `A`, whatever its type, with what is needed to answer it.
@@ -66,10 +76,6 @@ impl<A: Actor> Envelope<A> {
             Kind::Tell(tell) => tell.describe(),
             Kind::Ask(ask) => ask.describe(),
         }
-    }
-
-    pub(crate) fn is_ask(&self) -> bool {
-        matches!(self.kind, Kind::Ask(_))
     }
 
     /// Starts the handler. `None` when the asker has given up: the message is skipped.
@@ -132,7 +138,7 @@ impl<A: Handler<M>, M: Message> Tells<A> for Tell<M> {
     fn dispatch<'a>(self: Box<Self>, actor: &'a mut A, ctx: &'a mut Context<A>) -> Running<'a> {
         let Tell(message) = *self;
         match catch_unwind(AssertUnwindSafe(|| actor.handle(message, ctx))) {
-            Ok(handling) => Running::from_or_box(Told { handling }),
+            Ok(handling) => Running::from_or_box(Telling { handling }),
             Err(payload) => Running::from_or_box(std::future::ready(Handled::Panicked(Panic::new(payload)))),
         }
     }
@@ -160,7 +166,7 @@ impl<A: Handler<M>, M: Message> Asks<A> for Reply<M> {
         let message = self.take_message()?;
         let mut answer = Answer { reply: self, target, answered: false };
         Some(match catch_unwind(AssertUnwindSafe(|| actor.handle(message, ctx))) {
-            Ok(handling) => Running::from_or_box(Asked { handling, answer }),
+            Ok(handling) => Running::from_or_box(Asking { handling, answer }),
             Err(payload) => {
                 let handled = answer.panicked(Panic::new(payload));
                 Running::from_or_box(std::future::ready(handled))
@@ -183,13 +189,13 @@ impl<A: Handler<M>, M: Message> Asks<A> for Reply<M> {
 
 pin_project! {
     /// Runs the handler of a tell.
-    struct Told<F> {
+    struct Telling<F> {
         #[pin]
         handling: F,
     }
 }
 
-impl<F: Future<Output = Outcome<R>>, R> Future for Told<F> {
+impl<F: Future<Output = Outcome<R>>, R> Future for Telling<F> {
     type Output = Handled;
 
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Handled> {
@@ -197,7 +203,7 @@ impl<F: Future<Output = Outcome<R>>, R> Future for Told<F> {
         Poll::Ready(match catch_unwind(AssertUnwindSafe(|| handling.poll(cx))) {
             Ok(outcome) => match ready!(outcome) {
                 Ok(_) => Handled::Done,
-                Err(failure) => Handled::Failed(failure),
+                Err(failure) => Handled::Failed(failure, Told::Nobody),
             },
             Err(payload) => Handled::Panicked(Panic::new(payload)),
         })
@@ -206,14 +212,14 @@ impl<F: Future<Output = Outcome<R>>, R> Future for Told<F> {
 
 pin_project! {
     /// Runs the handler of an ask and answers with its outcome.
-    struct Asked<'a, F, M: Message> {
+    struct Asking<'a, F, M: Message> {
         #[pin]
         handling: F,
         answer: Answer<'a, M>,
     }
 }
 
-impl<F: Future<Output = Outcome<M::Reply>>, M: Message> Future for Asked<'_, F, M> {
+impl<F: Future<Output = Outcome<M::Reply>>, M: Message> Future for Asking<'_, F, M> {
     type Output = Handled;
 
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Handled> {
@@ -239,20 +245,20 @@ pub(crate) trait Labelled: Send + Sync {
 }
 
 impl<M: Message> Answer<'_, M> {
-    fn give(&mut self, answer: Result<M::Reply, Error>) {
+    fn give(&mut self, answer: Result<M::Reply, Error>) -> Told {
         self.answered = true;
-        self.reply.answer(answer);
+        if self.reply.answer(answer) { Told::Somebody } else { Told::Nobody }
     }
 
     fn handled(&mut self, outcome: Outcome<M::Reply>) -> Handled {
         match outcome {
-            Ok(reply) => {
-                self.give(Ok(reply));
-                Handled::Done
-            }
+            Ok(reply) => match self.give(Ok(reply)) {
+                Told::Somebody => Handled::Done,
+                Told::Nobody => Handled::Unheard,
+            },
             Err(failure) => {
-                self.give(Err(self.error(ErrorKind::Failed).because_shared(failure.shared())));
-                Handled::Failed(failure)
+                let told = self.give(Err(self.error(ErrorKind::Failed).because_shared(failure.shared())));
+                Handled::Failed(failure, told)
             }
         }
     }

@@ -1,6 +1,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The result of a call into dactor.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -13,8 +14,14 @@ pub enum ErrorKind {
     Stopped,
     /// The mailbox is full, and its [`Overflow`](crate::Overflow) refuses more.
     MailboxFull,
-    /// A mailbox cannot have this capacity.
+    /// The mailbox sheds load for now: [`Error::retry_after`] says when to try again.
+    Overloaded,
+    /// A mailbox cannot have this capacity, or cannot shed load like this.
     InvalidCapacity,
+    /// There is no such level of priority.
+    InvalidPriority,
+    /// The asker had given up when the reply was ready.
+    AskerGone,
     /// The handler returned an error.
     Failed,
     /// The handler, a hook or a factory panicked.
@@ -48,7 +55,10 @@ impl ErrorKind {
         match self {
             Self::Stopped => "the actor has stopped",
             Self::MailboxFull => "the mailbox is full",
+            Self::Overloaded => "the actor is overloaded",
             Self::InvalidCapacity => "the mailbox capacity is not valid",
+            Self::InvalidPriority => "the priority is not valid",
+            Self::AskerGone => "nobody waits for the reply any more",
             Self::Failed => "the handler failed",
             Self::Panicked => "the handler panicked",
             Self::Timeout => "no reply in time",
@@ -84,13 +94,14 @@ pub struct Error {
 struct Inner {
     kind: ErrorKind,
     context: Vec<(&'static str, String)>,
+    retry_after: Option<Duration>,
     source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
 impl Error {
     /// An error of this kind, without context.
     pub fn new(kind: ErrorKind) -> Self {
-        Self { inner: Arc::new(Inner { kind, context: Vec::new(), source: None }) }
+        Self { inner: Arc::new(Inner { kind, context: Vec::new(), retry_after: None, source: None }) }
     }
 
     /// Adds a named piece of context.
@@ -113,6 +124,19 @@ impl Error {
             inner.source = Some(source);
         }
         self
+    }
+
+    /// Says when it makes sense to try again.
+    pub(crate) fn with_retry_after(mut self, after: Duration) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.retry_after = Some(after);
+        }
+        self.with("retry after", format!("{after:?}"))
+    }
+
+    /// After how long it makes sense to try again, if that is known.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.inner.retry_after
     }
 
     /// What went wrong.

@@ -8,7 +8,7 @@ use tokio::sync::broadcast::{self, error::RecvError};
 use crate::envelope::{Envelope, Labelled};
 use crate::panic::contain;
 use crate::shared::Shared;
-use crate::{Actor, Error};
+use crate::{Actor, Error, ErrorKind};
 
 /// Something that happened in a system and that no caller was told.
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ use crate::{Actor, Error};
 pub enum Event {
     /// A message was not handled.
     DeadLetter(DeadLetter),
-    /// A handler panicked, or failed on a message that nobody asked for an answer to.
+    /// A handler panicked, or failed on a message whose answer nobody waits for.
     Failed {
         /// The actor.
         actor: String,
@@ -34,14 +34,14 @@ pub enum Event {
     },
 }
 
-/// A message that was sent and not handled: its target had stopped, stopped before its turn came, or had a full
-/// mailbox.
+/// A message that was sent and not handled: its target had stopped, stopped before its turn came, had a full mailbox or
+/// shed load. Or a reply whose asker had given up while the handler ran ([`AskerGone`](ErrorKind::AskerGone)).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DeadLetter {
-    /// The actor it was for.
+    /// The actor it was for, or the one that replied.
     pub actor: String,
-    /// The type of the message.
+    /// The type of the message, also of one whose reply it is about.
     pub message: &'static str,
     /// The message itself, if it opted in: see [`Message::describe`](crate::Message::describe).
     pub text: Option<String>,
@@ -117,14 +117,29 @@ impl Events {
     }
 
     pub(crate) fn dead_letter<A: Actor>(&self, target: &Shared<A>, envelope: &Envelope<A>, error: &Error) {
+        self.bury(target, envelope.message_type(), error, || envelope.describe());
+    }
+
+    /// A reply that nobody waits for any more.
+    pub(crate) fn unheard(&self, target: &dyn Labelled, message: &'static str) {
+        let error = Error::new(ErrorKind::AskerGone).with("actor", target.label()).with("message", message);
+        self.bury(target, message, &error, || None);
+    }
+
+    fn bury(
+        &self,
+        target: &dyn Labelled,
+        message: &'static str,
+        error: &Error,
+        describe: impl FnOnce() -> Option<String>,
+    ) {
         self.dead_letters.fetch_add(1, Ordering::Relaxed);
-        let message = envelope.message_type();
         tracing::debug!(actor = %target.label(), message, %error, "dead letter");
         let feed = self.feed.get().filter(|feed| feed.receiver_count() > 0);
         if feed.is_none() && self.observers.is_empty() {
             return;
         }
-        let text = contain(|| envelope.describe()).unwrap_or_else(|panic| Some(format!("({panic})")));
+        let text = contain(describe).unwrap_or_else(|panic| Some(format!("({panic})")));
         let letter = DeadLetter { actor: target.label(), message, text, error: error.clone() };
         if let Some(feed) = feed {
             // An error means that the last subscriber has just left.

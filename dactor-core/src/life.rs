@@ -21,7 +21,7 @@ use std::task::Poll;
 
 use futures_util::FutureExt;
 
-use crate::envelope::{Envelope, Handled, Labelled};
+use crate::envelope::{Envelope, Handled, Labelled, Told};
 use crate::linger::Linger;
 use crate::mailbox::{Ending, Park, Taken};
 use crate::panic::{Panic, contain, discard};
@@ -170,7 +170,8 @@ impl<A: Actor> Alive<A> {
             let Self { seed, ctx, estate, on_panic } = self;
             let Estate { shared, batch, .. } = estate;
             let shared = &**shared;
-            match shared.mailbox.ending() {
+            let signals = shared.mailbox.signals();
+            match signals.ending() {
                 Ending::None | Ending::Drain => {}
                 Ending::Stop => return Left::Sound(StopReason::Stopped),
                 Ending::Kill => return Left::Lost(StopReason::Killed),
@@ -180,7 +181,8 @@ impl<A: Actor> Alive<A> {
                 pause(&shared.head.slate, Progress::Spent).await;
                 continue;
             }
-            let Some(envelope) = batch.pop_front() else {
+            let next = if signals.overtaken() { shared.mailbox.pick(batch) } else { batch.pop_front() };
+            let Some(envelope) = next else {
                 if !refill(shared, batch, &mut linger, &mut handled).await {
                     return Left::Sound(StopReason::Drained);
                 }
@@ -190,7 +192,7 @@ impl<A: Actor> Alive<A> {
             let Some(instance) = seed.instance() else {
                 unreachable!("a failed restart ends the loop");
             };
-            let (message, asked) = (envelope.message_type(), envelope.is_ask());
+            let message = envelope.message_type();
             // Pinned where it is made: a running handler is large, and moving it is what a tell would cost.
             let outcome = {
                 let running = pin!(envelope.dispatch(instance, ctx, shared));
@@ -199,11 +201,15 @@ impl<A: Actor> Alive<A> {
             };
             let (error, directive) = match outcome {
                 Ok(Handled::Done) => continue,
-                Ok(Handled::Failed(failure)) => {
+                Ok(Handled::Unheard) => {
+                    shared.head.system.events().unheard(shared, message);
+                    continue;
+                }
+                Ok(Handled::Failed(failure, told)) => {
                     let error = error(shared, ErrorKind::Failed)
                         .with("message", message)
                         .because_shared(failure.shared());
-                    if !asked {
+                    if told == Told::Nobody {
                         shared.head.system.events().failed(shared, message, &error);
                     }
                     match hook(shared, instance.on_error(&failure, ctx)).await {

@@ -17,8 +17,11 @@ use std::collections::VecDeque;
 use std::mem;
 use std::sync::PoisonError;
 use std::task::Waker;
+use std::time::Duration;
 
-use crate::bound::{Bound, Limit, Overflow, Ticket};
+use crate::Priority;
+use crate::bound::{Admitted, Bound, Limit, Overflow, Ticket};
+use crate::lanes::Lanes;
 use crate::sync::atomic::{AtomicU8, Ordering};
 use crate::sync::{Mutex, MutexGuard};
 
@@ -36,13 +39,33 @@ pub(crate) enum Ending {
 }
 
 impl Ending {
-    fn from_u8(value: u8) -> Self {
-        match value {
+    fn from_bits(bits: u8) -> Self {
+        match bits {
             0 => Self::None,
             1 => Self::Drain,
             2 => Self::Stop,
             _ => Self::Kill,
         }
+    }
+}
+
+/// What a cell has to know between two messages, read in one go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Signals(u8);
+
+impl Signals {
+    const ENDING: u8 = 0b11;
+    const OVERTAKEN: u8 = 0b100;
+
+    /// How the actor has been asked to end.
+    pub(crate) fn ending(self) -> Ending {
+        Ending::from_bits(self.0 & Self::ENDING)
+    }
+
+    /// Whether another lane than the normal one has messages, so that the next one is not simply the next of the
+    /// batch: see [`Mailbox::pick`].
+    pub(crate) fn overtaken(self) -> bool {
+        self.0 & Self::OVERTAKEN != 0
     }
 }
 
@@ -66,15 +89,17 @@ pub(crate) enum Refusal<T> {
     Closed(T),
     /// It is full, and the sender is to know.
     Full(T),
+    /// It sheds load, and the sender is to know when to try again.
+    Overloaded(T, Duration),
     /// It is full, and the message is to be dropped: this one, or an older one that made room for it.
     Dropped(T, Nudge),
 }
 
 /// What wakes a pending cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lanes {
+enum Heeds {
     /// Only a system signal: a handler is running and has the actor to itself.
-    System,
+    Signals,
     /// A system signal or a message.
     All,
 }
@@ -104,26 +129,38 @@ enum Phase {
     Starting,
     Idle,
     Scheduled,
-    Waiting(Waker, Lanes),
+    Waiting(Waker, Heeds),
 }
 
 #[derive(Debug)]
 struct Inner<T> {
+    /// The normal lane.
     queue: VecDeque<T>,
+    /// The others, once there was a message for one.
+    lanes: Option<Box<Lanes<T>>>,
     phase: Phase,
     open: bool,
     bound: Option<Box<Bound<T>>>,
 }
 
 impl<T> Inner<T> {
-    fn is_full(&self) -> bool {
-        self.bound.as_ref().is_some_and(|bound| self.queue.len() >= bound.limit.capacity)
+    fn len(&self) -> usize {
+        self.queue.len() + self.lanes.as_ref().map_or(0, |lanes| lanes.len())
     }
 
-    fn nudge(&mut self, lane: Lanes) -> Nudge {
+    fn is_full(&self) -> bool {
+        self.bound.as_ref().is_some_and(|bound| self.len() >= bound.limit.capacity)
+    }
+
+    /// Whether there is anything in a lane beside the normal one.
+    fn has_lanes(&self) -> bool {
+        self.lanes.as_ref().is_some_and(|lanes| !lanes.is_empty())
+    }
+
+    fn nudge(&mut self, by: Heeds) -> Nudge {
         match &self.phase {
             Phase::Starting | Phase::Scheduled => return Nudge::Nothing,
-            Phase::Waiting(_, Lanes::System) if lane == Lanes::All => return Nudge::Nothing,
+            Phase::Waiting(_, Heeds::Signals) if by == Heeds::All => return Nudge::Nothing,
             Phase::Waiting(..) | Phase::Idle => {}
         }
         match mem::replace(&mut self.phase, Phase::Scheduled) {
@@ -132,26 +169,62 @@ impl<T> Inner<T> {
         }
     }
 
-    fn accept(&mut self, message: T) -> Result<Nudge, Refusal<T>> {
+    fn put(&mut self, message: T, priority: Priority) {
+        match priority {
+            Priority::Normal => self.queue.push_back(message),
+            _ => self.lanes.get_or_insert_default().lane(&mut self.queue, priority).push_back(message),
+        }
+        if let Some(bound) = &mut self.bound {
+            bound.put(priority);
+        }
+    }
+
+    fn pop(&mut self, priority: Priority) -> Option<T> {
+        if let Some(bound) = &mut self.bound {
+            bound.pop(priority);
+        }
+        match &mut self.lanes {
+            Some(lanes) => lanes.lane(&mut self.queue, priority).pop_front(),
+            None => self.queue.pop_front(),
+        }
+    }
+
+    /// The message whose turn it is.
+    fn next(&mut self) -> Option<T> {
+        let normal = !self.queue.is_empty();
+        let lane = match &mut self.lanes {
+            Some(lanes) => lanes.choose(normal)?,
+            None => Priority::Normal,
+        };
+        self.pop(lane)
+    }
+
+    /// Accepts the message, if the mailbox is open.
+    fn accept(&mut self, message: T, priority: Priority) -> Result<Nudge, Refusal<T>> {
         if !self.open {
             return Err(Refusal::Closed(message));
         }
-        if self.is_full() {
-            return Err(self.overflow(message));
+        if let Some(retry_after) = self.bound.as_ref().and_then(|bound| bound.overload()) {
+            return Err(Refusal::Overloaded(message, retry_after));
         }
-        self.queue.push_back(message);
-        Ok(self.nudge(Lanes::All))
+        if self.is_full() {
+            return Err(self.overflow(message, priority));
+        }
+        self.put(message, priority);
+        Ok(self.nudge(Heeds::All))
     }
 
     /// What becomes of a message that finds the mailbox full.
-    fn overflow(&mut self, message: T) -> Refusal<T> {
+    fn overflow(&mut self, message: T, priority: Priority) -> Refusal<T> {
         let overflow = self.bound.as_ref().map(|bound| bound.limit.overflow);
         match overflow {
             Some(Overflow::DropNewest) => Refusal::Dropped(message, Nudge::Nothing),
             Some(Overflow::DropOldest) => {
-                self.queue.push_back(message);
-                match self.queue.pop_front() {
-                    Some(oldest) => Refusal::Dropped(oldest, self.nudge(Lanes::All)),
+                self.put(message, priority);
+                let normal = !self.queue.is_empty();
+                let lowest = self.lanes.as_ref().and_then(|lanes| lanes.lowest(normal));
+                match self.pop(lowest.unwrap_or_default()) {
+                    Some(oldest) => Refusal::Dropped(oldest, self.nudge(Heeds::All)),
                     None => unreachable!("a full queue is not empty"),
                 }
             }
@@ -159,10 +232,10 @@ impl<T> Inner<T> {
         }
     }
 
-    fn wait(&mut self, waker: &Waker, lanes: Lanes) {
+    fn wait(&mut self, waker: &Waker, heeds: Heeds) {
         match &mut self.phase {
-            Phase::Waiting(current, current_lanes) if current.will_wake(waker) => *current_lanes = lanes,
-            phase => *phase = Phase::Waiting(waker.clone(), lanes),
+            Phase::Waiting(current, current_heeds) if current.will_wake(waker) => *current_heeds = heeds,
+            phase => *phase = Phase::Waiting(waker.clone(), heeds),
         }
     }
 }
@@ -170,43 +243,75 @@ impl<T> Inner<T> {
 #[derive(Debug)]
 pub(crate) struct Mailbox<T> {
     inner: Mutex<Inner<T>>,
-    /// Written under the lock, read without it between messages.
-    ending: AtomicU8,
+    /// The bits of [`Signals`]. Written under the lock, read without it between messages.
+    signals: AtomicU8,
 }
 
 impl<T> Mailbox<T> {
     /// An open mailbox of a cell that is not in its host yet.
     pub(crate) fn new(limit: Option<Limit>) -> Self {
         let bound = limit.map(|limit| Box::new(Bound::new(limit)));
-        Self {
-            inner: Mutex::new(Inner { queue: VecDeque::new(), phase: Phase::Starting, open: true, bound }),
-            ending: AtomicU8::new(Ending::None as u8),
-        }
+        let inner = Inner { queue: VecDeque::new(), lanes: None, phase: Phase::Starting, open: true, bound };
+        Self { inner: Mutex::new(inner), signals: AtomicU8::new(Ending::None as u8) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner<T>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What the cell has to know between two messages.
+    pub(crate) fn signals(&self) -> Signals {
+        Signals(self.signals.load(Ordering::Acquire))
+    }
+
+    /// How the actor has been asked to end.
+    pub(crate) fn ending(&self) -> Ending {
+        self.signals().ending()
+    }
+
+    /// Sets the bits of `mask` to `bits`. The lock is held.
+    fn set_signals(&self, mask: u8, bits: u8) {
+        self.signals.store(self.signals().0 & !mask | bits, Ordering::Release);
+    }
+
+    /// Tells the cell whether its batch is still all that comes next. A cell with a bound has no batch.
+    fn mind_lanes(&self, inner: &Inner<T>) {
+        let overtaken = inner.has_lanes() && inner.bound.is_none();
+        if overtaken != self.signals().overtaken() {
+            self.set_signals(Signals::OVERTAKEN, if overtaken { Signals::OVERTAKEN } else { 0 });
+        }
+    }
+
     /// Accepts the message, or says what became of it.
-    pub(crate) fn push(&self, message: T) -> Result<Nudge, Refusal<T>> {
-        self.lock().accept(message)
+    pub(crate) fn push(&self, message: T, priority: Priority) -> Result<Nudge, Refusal<T>> {
+        let mut inner = self.lock();
+        let accepted = inner.accept(message, priority);
+        if priority != Priority::Normal {
+            self.mind_lanes(&inner);
+        }
+        accepted
     }
 
     /// Accepts the message or, where senders wait for room, lets it join the line.
     pub(crate) fn push_or_join(
         &self,
         message: T,
+        priority: Priority,
         waker: Option<Waker>,
     ) -> Result<(Nudge, Option<Ticket>), Refusal<T>> {
         let mut inner = self.lock();
         let waits = inner.open && inner.is_full();
         match &mut inner.bound {
-            Some(bound) if waits && bound.limit.overflow == Overflow::Block => {
-                Ok((Nudge::Nothing, Some(bound.join(message, waker))))
+            Some(bound) if waits && bound.admits_waiters() => {
+                return Ok((Nudge::Nothing, Some(bound.join(message, priority, waker))));
             }
-            _ => inner.accept(message).map(|nudge| (nudge, None)),
+            _ => {}
         }
+        let accepted = inner.accept(message, priority).map(|nudge| (nudge, None));
+        if priority != Priority::Normal {
+            self.mind_lanes(&inner);
+        }
+        accepted
     }
 
     /// `None` while the ticket waits; then whether its message was accepted.
@@ -227,9 +332,9 @@ impl<T> Mailbox<T> {
         if self.ending() >= ending {
             return Nudge::Nothing;
         }
-        self.ending.store(ending as u8, Ordering::Release);
+        self.set_signals(Signals::ENDING, ending as u8);
         inner.open = false;
-        match inner.nudge(Lanes::System) {
+        match inner.nudge(Heeds::Signals) {
             Nudge::Host if ending == Ending::Stop => Nudge::Stop,
             nudge => nudge,
         }
@@ -248,51 +353,65 @@ impl<T> Mailbox<T> {
             return Nudge::Nothing;
         }
         inner.phase = Phase::Idle;
-        if inner.queue.is_empty() && self.ending() == Ending::None {
+        if inner.len() == 0 && self.ending() == Ending::None {
             return Nudge::Nothing;
         }
-        inner.nudge(Lanes::All)
+        inner.nudge(Heeds::All)
     }
 
-    /// How the actor has been asked to end.
-    pub(crate) fn ending(&self) -> Ending {
-        Ending::from_u8(self.ending.load(Ordering::Acquire))
-    }
-
-    /// Moves all that is queued into the empty `batch`, or parks the cell.
+    /// Moves what is due into the empty `batch`, or parks the cell. What is in other lanes than the normal one stays
+    /// there for [`pick`](Self::pick).
     pub(crate) fn take(&self, batch: &mut VecDeque<T>, park: Park<'_>) -> Taken {
         let mut inner = self.lock();
-        match inner.queue.len() {
-            0 if self.ending() != Ending::None => return Taken::Ending,
-            0 => {
-                inner.queue.shrink_to(KEPT_SLOTS);
-                batch.shrink_to(KEPT_SLOTS);
-                match park {
-                    Park::Native => inner.phase = Phase::Idle,
-                    Park::Pending(waker) => inner.wait(waker, Lanes::All),
-                }
-                return Taken::Parked;
+        if inner.len() == 0 {
+            if self.ending() != Ending::None {
+                return Taken::Ending;
             }
-            // One message needs no second buffer: most actors never have one.
-            1 => batch.extend(inner.queue.pop_front()),
-            // A bounded queue holds all but the one in hand.
-            _ if inner.bound.is_some() => batch.extend(inner.queue.pop_front()),
-            _ => mem::swap(&mut inner.queue, batch),
+            batch.shrink_to(KEPT_SLOTS);
+            inner.queue.shrink_to(KEPT_SLOTS);
+            inner.lanes.iter_mut().for_each(|lanes| lanes.shrink(KEPT_SLOTS));
+            match park {
+                Park::Native => inner.phase = Phase::Idle,
+                Park::Pending(waker) => inner.wait(waker, Heeds::All),
+            }
+            return Taken::Parked;
         }
-        let Inner { queue, bound, .. } = &mut *inner;
-        let admitted = bound.as_mut().and_then(|bound| bound.admit());
-        if let Some((message, waker)) = admitted {
-            queue.push_back(message);
-            drop(inner);
-            waker.into_iter().for_each(Waker::wake);
+        if inner.bound.is_some() {
+            // A bounded queue holds all but the one in hand.
+            batch.extend(inner.next());
+            let admitted = inner.bound.as_mut().and_then(|bound| bound.admit());
+            if let Some(Admitted { message, priority, waker }) = admitted {
+                inner.put(message, priority);
+                drop(inner);
+                waker.into_iter().for_each(Waker::wake);
+            }
+        } else if inner.queue.len() == 1 {
+            // One message needs no second buffer: most actors never have one.
+            batch.extend(inner.queue.pop_front());
+        } else {
+            mem::swap(&mut inner.queue, batch);
         }
         Taken::Some
+    }
+
+    /// The next message of a cell whose batch has been [overtaken](Signals::overtaken): the batch is the front of the
+    /// normal lane.
+    pub(crate) fn pick(&self, batch: &mut VecDeque<T>) -> Option<T> {
+        let mut inner = self.lock();
+        let Inner { queue, lanes, .. } = &mut *inner;
+        let normal = !batch.is_empty() || !queue.is_empty();
+        let picked = match lanes.as_mut().and_then(|lanes| Some((lanes.choose(normal)?, lanes))) {
+            Some((Priority::Normal, _)) | None => batch.pop_front().or_else(|| queue.pop_front()),
+            Some((other, lanes)) => lanes.lane(queue, other).pop_front(),
+        };
+        self.mind_lanes(&inner);
+        picked
     }
 
     /// Registers the waker of a cell whose handler is pending. `true` when the actor has been killed.
     pub(crate) fn wait_for_signal(&self, waker: &Waker) -> bool {
         let mut inner = self.lock();
-        inner.wait(waker, Lanes::System);
+        inner.wait(waker, Heeds::Signals);
         self.ending() == Ending::Kill
     }
 
@@ -302,8 +421,9 @@ impl<T> Mailbox<T> {
         inner.open = false;
         inner.phase = Phase::Scheduled;
         let mut rest = mem::take(&mut inner.queue);
+        rest.extend(inner.lanes.take().into_iter().flat_map(|lanes| lanes.into_messages()));
         let mut wakers = Vec::new();
-        for (message, waker) in inner.bound.iter_mut().flat_map(|bound| bound.disperse()) {
+        for Admitted { message, waker, .. } in inner.bound.iter_mut().flat_map(|bound| bound.disperse()) {
             rest.push_back(message);
             wakers.extend(waker);
         }
@@ -316,14 +436,14 @@ impl<T> Mailbox<T> {
     pub(crate) fn rouse(&self) -> Nudge {
         let mut inner = self.lock();
         match inner.phase {
-            Phase::Waiting(_, Lanes::All) => inner.nudge(Lanes::All),
+            Phase::Waiting(_, Heeds::All) => inner.nudge(Heeds::All),
             _ => Nudge::Nothing,
         }
     }
 
     /// How many messages wait.
     pub(crate) fn len(&self) -> usize {
-        self.lock().queue.len()
+        self.lock().len()
     }
 }
 

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use crate::envelope::{Envelope, Tell};
 use crate::reply::Reply;
-use crate::{Actor, Handler};
+use crate::{Actor, Handler, Priority};
 
 /// Something that can be sent to an actor.
 ///
@@ -15,6 +15,9 @@ use crate::{Actor, Handler};
 pub trait Message: Send + 'static {
     /// What the handler answers; `()` for a message that only tells.
     type Reply: Send + 'static;
+
+    /// The lane it travels in; `#[message(priority = High)]` on the derive sets it.
+    const PRIORITY: Priority = Priority::Normal;
 
     /// The message as a text for dead letters; nothing unless it opts in, because messages may hold secrets.
     /// `#[message(debug)]` on the derive gives its `Debug` text.

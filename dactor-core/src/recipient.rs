@@ -2,11 +2,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::ask::{Ask, Target};
-use crate::{Message, Pid, Result, SendError};
+use crate::{At, Message, Pid, Priority, Result, SendError};
 
 /// Any actor that handles `M`, whatever its type.
 pub struct Recipient<M: Message> {
-    target: Arc<dyn Target<M>>,
+    pub(crate) target: Arc<dyn Target<M>>,
 }
 
 impl<M: Message> Recipient<M> {
@@ -16,22 +16,27 @@ impl<M: Message> Recipient<M> {
 
     /// See [`ActorRef::tell`](crate::ActorRef::tell).
     pub fn tell(&self, message: M) -> Result<()> {
-        self.target.tell(message)
+        self.target.tell(message, M::PRIORITY)
     }
 
     /// See [`ActorRef::try_tell`](crate::ActorRef::try_tell).
     pub fn try_tell(&self, message: M) -> Result<(), SendError<M>> {
-        self.target.try_tell(message)
+        self.target.try_tell(message, M::PRIORITY)
     }
 
     /// See [`ActorRef::send`](crate::ActorRef::send).
     pub async fn send(&self, message: M) -> Result<()> {
-        self.target.send(message).await
+        self.target.send(message, M::PRIORITY).await
     }
 
     /// See [`ActorRef::ask`](crate::ActorRef::ask).
     pub fn ask(&self, message: M) -> Ask<'_, M> {
-        Ask::new(&*self.target, message)
+        Ask::new(&*self.target, message, M::PRIORITY)
+    }
+
+    /// See [`ActorRef::at`](crate::ActorRef::at).
+    pub fn at(&self, priority: Priority) -> At<'_, Self> {
+        At::new(self, priority)
     }
 
     /// The actor's number.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use crate::ask::Ask;
 use crate::mailbox::Ending;
 use crate::shared::{Control, Shared};
-use crate::{Actor, Pid, Recipient, Result, SendError, SentTo, StopReason, System};
+use crate::{Actor, At, Pid, Priority, Recipient, Result, SendError, SentTo, StopReason, System};
 
 /// A handle to an actor: storable, cheap to clone, the same type on every backend.
 ///
@@ -19,12 +19,12 @@ pub struct ActorRef<A: Actor> {
 impl<A: Actor> ActorRef<A> {
     /// Sends a message and does not wait for anything. An error says that the message will not be handled.
     pub fn tell<M: SentTo<A>>(&self, message: M) -> Result<()> {
-        self.shared.tell(message)
+        self.shared.tell(message, M::PRIORITY)
     }
 
     /// Like [`tell`](Self::tell), but hands a refused message back.
     pub fn try_tell<M: SentTo<A>>(&self, message: M) -> Result<(), SendError<M>> {
-        self.shared.try_tell(message)
+        self.shared.try_tell(message, M::PRIORITY)
     }
 
     /// Sends a message, waiting for room where the mailbox makes senders wait ([`Overflow::Block`]); senders get
@@ -35,14 +35,26 @@ impl<A: Actor> ActorRef<A> {
     ///
     /// [`Overflow::Block`]: crate::Overflow::Block
     pub async fn send<M: SentTo<A>>(&self, message: M) -> Result<()> {
-        self.shared.send(message.into_tell()).await
+        self.shared.send(message.into_tell(), M::PRIORITY).await
     }
 
     /// Sends a message and gives the handler's reply.
     ///
     /// The ask is sent when it is first polled, like any Rust future; [`Ask::enqueue`] sends it at once.
     pub fn ask<M: SentTo<A>>(&self, message: M) -> Ask<'_, M> {
-        Ask::new(&*self.shared, message)
+        Ask::new(&*self.shared, message, M::PRIORITY)
+    }
+
+    /// This actor, for sending with another [`Priority`] than the message's own.
+    ///
+    /// ```
+    /// # use dactor_core::{Actor, ActorRef, Priority, Result, SentTo};
+    /// # fn cancel<A: Actor, M: SentTo<A>>(actor: ActorRef<A>, message: M) -> Result<()> {
+    /// actor.at(Priority::High).tell(message)
+    /// # }
+    /// ```
+    pub fn at(&self, priority: Priority) -> At<'_, Self> {
+        At::new(self, priority)
     }
 
     /// This actor as the receiver of one type of message.

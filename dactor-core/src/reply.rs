@@ -17,13 +17,15 @@ pub struct Reply<M: Message> {
 struct State<M: Message> {
     /// Until the handler, or an asker who gave up, takes it.
     message: Option<M>,
+    /// The asker has given up.
+    abandoned: bool,
     waker: Option<Waker>,
     answer: Option<Result<M::Reply>>,
 }
 
 impl<M: Message> Reply<M> {
     pub(crate) fn new(message: M, waker: Option<Waker>) -> Self {
-        Self { state: Mutex::new(State { message: Some(message), waker, answer: None }) }
+        Self { state: Mutex::new(State { message: Some(message), abandoned: false, waker, answer: None }) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State<M>> {
@@ -35,20 +37,31 @@ impl<M: Message> Reply<M> {
         self.lock().message.take()
     }
 
+    /// Gives up, and takes the message back if it is still here.
+    pub(crate) fn abandon(&self) -> Option<M> {
+        let mut state = self.lock();
+        state.abandoned = true;
+        state.message.take()
+    }
+
     /// The message as a text, if it is still here and opted in.
     pub(crate) fn describe_message(&self) -> Option<String> {
         self.lock().message.as_ref().and_then(M::describe)
     }
 
-    /// Answers the asker.
-    pub(crate) fn answer(&self, answer: Result<M::Reply>) {
+    /// Answers the asker. `false` when there is nobody to answer any more.
+    pub(crate) fn answer(&self, answer: Result<M::Reply>) -> bool {
         let mut state = self.lock();
+        if state.abandoned {
+            return false;
+        }
         state.answer = Some(answer);
         let waker = state.waker.take();
         drop(state);
         if let Some(waker) = waker {
             waker.wake();
         }
+        true
     }
 
     pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<Result<M::Reply>> {

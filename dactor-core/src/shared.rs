@@ -16,7 +16,7 @@ use crate::envelope::{Envelope, Labelled};
 use crate::mailbox::{Ending, Mailbox, Nudge, Refusal};
 use crate::spi::Host;
 use crate::turn::{self, Slate};
-use crate::{Actor, Error, ErrorKind, Pid, Result, SendError, SentTo, StopReason, System};
+use crate::{Actor, Error, ErrorKind, Pid, Priority, Result, SendError, SentTo, StopReason, System};
 
 pub(crate) struct Shared<A: Actor> {
     pub(crate) mailbox: Mailbox<Envelope<A>>,
@@ -74,8 +74,8 @@ impl<A: Actor> Shared<A> {
         Some(host.native())
     }
 
-    pub(crate) fn tell<M: SentTo<A>>(&self, message: M) -> Result<()> {
-        match self.mailbox.push(message.into_tell()) {
+    pub(crate) fn tell<M: SentTo<A>>(&self, message: M, priority: Priority) -> Result<()> {
+        match self.mailbox.push(message.into_tell(), priority) {
             Ok(nudge) => {
                 self.head.act(nudge);
                 Ok(())
@@ -84,25 +84,15 @@ impl<A: Actor> Shared<A> {
         }
     }
 
-    pub(crate) fn try_tell<M: SentTo<A>>(&self, message: M) -> Result<(), SendError<M>> {
-        let (envelope, reason) = match self.mailbox.push(message.into_tell()) {
+    pub(crate) fn try_tell<M: SentTo<A>>(&self, message: M, priority: Priority) -> Result<(), SendError<M>> {
+        let refusal = match self.mailbox.push(message.into_tell(), priority) {
             Ok(nudge) => {
                 self.head.act(nudge);
                 return Ok(());
             }
-            Err(Refusal::Dropped(envelope, nudge)) => {
-                self.lose(envelope, nudge);
-                return Ok(());
-            }
-            Err(Refusal::Closed(envelope)) => {
-                let reason = self.stopped(envelope.message_type());
-                (envelope, reason)
-            }
-            Err(Refusal::Full(envelope)) => {
-                let reason = self.full(envelope.message_type());
-                (envelope, reason)
-            }
+            Err(refusal) => refusal,
         };
+        let Some((envelope, reason)) = self.explain(refusal) else { return Ok(()) };
         match M::take_back(envelope) {
             Some(message) => Err(SendError { message, reason }),
             None => unreachable!("a told message comes back as what it was"),
@@ -112,11 +102,11 @@ impl<A: Actor> Shared<A> {
     /// Sends, waiting in line for room where the mailbox makes senders wait.
     ///
     /// It spends tokio's budget like every wait: a loop of sends that always finds room lets others run, too.
-    pub(crate) async fn send(&self, envelope: Envelope<A>) -> Result<()> {
-        cooperative(self.queue_up(envelope)).await
+    pub(crate) async fn send(&self, envelope: Envelope<A>, priority: Priority) -> Result<()> {
+        cooperative(self.queue_up(envelope, priority)).await
     }
 
-    async fn queue_up(&self, envelope: Envelope<A>) -> Result<()> {
+    async fn queue_up(&self, envelope: Envelope<A>, priority: Priority) -> Result<()> {
         let message = envelope.message_type();
         let mut envelope = Some(envelope);
         let mut place = Place { mailbox: &self.mailbox, ticket: None };
@@ -131,9 +121,9 @@ impl<A: Actor> Shared<A> {
             let Some(envelope) = envelope.take() else { unreachable!("a send is polled to its end once") };
             // Room for this message could only come after the turn that waits for it.
             let pushed = if turn::current() == self.head.pid {
-                self.mailbox.push(envelope).map(|nudge| (nudge, None))
+                self.mailbox.push(envelope, priority).map(|nudge| (nudge, None))
             } else {
-                self.mailbox.push_or_join(envelope, Some(cx.waker().clone()))
+                self.mailbox.push_or_join(envelope, priority, Some(cx.waker().clone()))
             };
             match pushed {
                 Err(refusal) => Poll::Ready(self.refused(refusal)),
@@ -148,8 +138,8 @@ impl<A: Actor> Shared<A> {
     }
 
     /// Sends an ask, which waits in line where it has to: its asker waits for the reply anyway.
-    pub(crate) fn deliver(&self, envelope: Envelope<A>) -> Result<()> {
-        match self.mailbox.push_or_join(envelope, None) {
+    pub(crate) fn deliver(&self, envelope: Envelope<A>, priority: Priority) -> Result<()> {
+        match self.mailbox.push_or_join(envelope, priority, None) {
             Ok((nudge, _)) => {
                 self.head.act(nudge);
                 Ok(())
@@ -161,26 +151,37 @@ impl<A: Actor> Shared<A> {
     /// Answers for a message that was not accepted. One that is dropped by the mailbox's policy is no error of
     /// its sender's.
     fn refused(&self, refusal: Refusal<Envelope<A>>) -> Result<()> {
-        match refusal {
-            Refusal::Closed(envelope) => Err(self.refuse(envelope)),
-            Refusal::Full(envelope) => Err(self.overflow(envelope)),
-            Refusal::Dropped(envelope, nudge) => {
-                self.lose(envelope, nudge);
-                Ok(())
+        match self.explain(refusal) {
+            None => Ok(()),
+            Some((envelope, error)) => {
+                self.bury(envelope, &error);
+                Err(error)
             }
         }
     }
 
-    fn lose(&self, envelope: Envelope<A>, nudge: Nudge) {
-        self.head.act(nudge);
-        self.overflow(envelope);
-    }
-
-    /// Answers for a message that found no room.
-    fn overflow(&self, envelope: Envelope<A>) -> Error {
-        let error = self.full(envelope.message_type());
-        self.bury(envelope, &error);
-        error
+    /// Why a message was not accepted; one that is dropped by the mailbox's policy is buried already.
+    fn explain(&self, refusal: Refusal<Envelope<A>>) -> Option<(Envelope<A>, Error)> {
+        match refusal {
+            Refusal::Closed(envelope) => {
+                let error = self.stopped(envelope.message_type());
+                Some((envelope, error))
+            }
+            Refusal::Full(envelope) => {
+                let error = self.error(ErrorKind::MailboxFull, envelope.message_type());
+                Some((envelope, error))
+            }
+            Refusal::Overloaded(envelope, retry_after) => {
+                let error = self.error(ErrorKind::Overloaded, envelope.message_type());
+                Some((envelope, error.with_retry_after(retry_after)))
+            }
+            Refusal::Dropped(envelope, nudge) => {
+                self.head.act(nudge);
+                let error = self.error(ErrorKind::MailboxFull, envelope.message_type());
+                self.bury(envelope, &error);
+                None
+            }
+        }
     }
 
     /// Answers for a message that the actor will not handle because it ends.
@@ -196,12 +197,12 @@ impl<A: Actor> Shared<A> {
         envelope.refuse(error);
     }
 
-    fn full(&self, message: &'static str) -> Error {
-        Error::new(ErrorKind::MailboxFull).with("actor", self.label()).with("message", message)
+    fn error(&self, kind: ErrorKind, message: &'static str) -> Error {
+        Error::new(kind).with("actor", self.label()).with("message", message)
     }
 
     pub(crate) fn stopped(&self, message: &'static str) -> Error {
-        let error = Error::new(ErrorKind::Stopped).with("actor", self.label()).with("message", message);
+        let error = self.error(ErrorKind::Stopped, message);
         match self.head.end.get() {
             Some(reason) => error.with("reason", reason),
             None => error,

@@ -11,7 +11,7 @@ use crate::mailbox::Mailbox;
 use crate::seed::Seed;
 use crate::shared::{Head, Shared};
 use crate::spi::Cell;
-use crate::{Actor, ActorRef, Directive, Error, ErrorKind, Result, StopReason, System, name};
+use crate::{Actor, ActorRef, Directive, Error, ErrorKind, Result, Shed, StopReason, System, name};
 
 /// A spawn: configure it, then await it for the ref.
 #[must_use = "an actor is spawned when the spawn is awaited"]
@@ -20,7 +20,7 @@ pub struct Spawn<A: Actor> {
     seed: Seed<A>,
     name: Option<String>,
     on_panic: Option<Directive>,
-    limit: Option<Limit>,
+    limit: Limit,
 }
 
 impl<A: Actor> Spawn<A> {
@@ -44,13 +44,19 @@ impl<A: Actor> Spawn<A> {
 
     /// Bounds the mailbox: it holds this many messages, not counting the one in hand.
     pub fn bounded(mut self, capacity: usize, overflow: Overflow) -> Self {
-        self.limit = Some(Limit { capacity, overflow });
+        self.limit = Limit { capacity, overflow, ..self.limit };
         self
     }
 
     /// Leaves the mailbox unbounded, whatever the system's default is.
     pub fn unbounded(mut self) -> Self {
-        self.limit = None;
+        self.limit = Limit { shed: self.limit.shed, ..Limit::NONE };
+        self
+    }
+
+    /// Refuses new messages while the mailbox is too long or too slow, bounded or not.
+    pub fn shed(mut self, shed: Shed) -> Self {
+        self.limit.shed = Some(shed);
         self
     }
 
@@ -60,7 +66,7 @@ impl<A: Actor> Spawn<A> {
         if let Some(name) = &self.name {
             name::check("actor", name)?;
         }
-        let limit = self.limit.map(Limit::check).transpose()?;
+        let limit = self.limit.check()?;
         let default = if self.seed.is_factory() { Directive::Restart } else { Directive::Stop };
         let head = Head::new(self.name.map(Arc::from), self.system.clone());
         let shared = Arc::new(Shared { mailbox: Mailbox::new(limit), head });

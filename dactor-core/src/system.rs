@@ -11,7 +11,7 @@ use crate::bound::{Limit, Overflow};
 use crate::event::{Events, Observer};
 use crate::shared::{Control, Shared};
 use crate::spi::Backend;
-use crate::{Actor, ActorRef, DeadLetterFeed, Error, ErrorKind, Event, Result, Source, Spawn, name};
+use crate::{Actor, ActorRef, DeadLetterFeed, Error, ErrorKind, Event, Result, Shed, Source, Spawn, name};
 
 const DEFAULT_GRACE: Duration = Duration::from_secs(10);
 
@@ -28,7 +28,7 @@ struct Inner {
     name: String,
     backend: Box<dyn Backend>,
     grace: Duration,
-    limit: Option<Limit>,
+    limit: Limit,
     events: Events,
     registry: Mutex<Registry>,
 }
@@ -48,7 +48,7 @@ impl System {
             name: name.into(),
             backend: None,
             grace: DEFAULT_GRACE,
-            limit: None,
+            limit: Limit::NONE,
             observers: Vec::new(),
         }
     }
@@ -132,7 +132,7 @@ impl System {
         self.inner.grace
     }
 
-    pub(crate) fn limit(&self) -> Option<Limit> {
+    pub(crate) fn limit(&self) -> Limit {
         self.inner.limit
     }
 
@@ -201,7 +201,7 @@ pub struct SystemBuilder {
     name: String,
     backend: Option<Box<dyn Backend>>,
     grace: Duration,
-    limit: Option<Limit>,
+    limit: Limit,
     observers: Vec<Observer>,
 }
 
@@ -220,7 +220,13 @@ impl SystemBuilder {
 
     /// Bounds the mailboxes of actors that are spawned without a bound of their own; unbounded if not set.
     pub fn bounded(mut self, capacity: usize, overflow: Overflow) -> Self {
-        self.limit = Some(Limit { capacity, overflow });
+        self.limit = Limit { capacity, overflow, ..self.limit };
+        self
+    }
+
+    /// Lets mailboxes refuse new messages while they are too long or too slow, where a spawn does not say otherwise.
+    pub fn shed(mut self, shed: Shed) -> Self {
+        self.limit.shed = Some(shed);
         self
     }
 
@@ -238,7 +244,7 @@ impl SystemBuilder {
     /// [`NoBackend`](ErrorKind::NoBackend).
     pub fn build(self) -> Result<System> {
         name::check("system", &self.name)?;
-        let limit = self.limit.map(Limit::check).transpose()?;
+        self.limit.check()?;
         let Some(backend) = self.backend else {
             return Err(Error::new(ErrorKind::NoBackend).with("system", self.name));
         };
@@ -246,7 +252,7 @@ impl SystemBuilder {
             name: self.name,
             backend,
             grace: self.grace,
-            limit,
+            limit: self.limit,
             events: Events::new(self.observers),
             registry: Mutex::default(),
         };

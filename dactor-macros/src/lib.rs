@@ -6,11 +6,12 @@
 //! | --- | --- | --- |
 //! | `#[message(reply = T)]` | what the handler answers | `()` |
 //! | `#[message(debug)]` | dead letters show the message's `Debug` text | they show its type only |
+//! | `#[message(priority = High)]` | the lane it travels in: `Low`, `Normal` or `High` | `Normal` |
 //! | `#[message(crate = path)]` | where the trait is found | `::dactor` |
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{DeriveInput, Path, Type, parse_quote};
+use syn::{DeriveInput, Ident, Path, Type, parse_quote};
 
 /// Implements `Message`. See the crate's documentation for the attributes.
 #[proc_macro_derive(Message, attributes(message))]
@@ -23,6 +24,7 @@ fn message(input: &DeriveInput) -> syn::Result<TokenStream> {
     let mut reply: Type = parse_quote!(());
     let mut krate: Path = parse_quote!(::dactor);
     let mut describe = None;
+    let mut priority: Option<Ident> = None;
     for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("message")) {
         attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("reply") {
@@ -33,14 +35,18 @@ fn message(input: &DeriveInput) -> syn::Result<TokenStream> {
                         ::core::option::Option::Some(::std::format!("{self:?}"))
                     }
                 });
+            } else if meta.path.is_ident("priority") {
+                priority = Some(level(meta.value()?.parse()?)?);
             } else if meta.path.is_ident("crate") {
                 krate = meta.value()?.parse()?;
             } else {
-                return Err(meta.error("expected `reply = Type`, `debug` or `crate = path`"));
+                return Err(meta.error("expected `reply = Type`, `debug`, `priority = Level` or `crate = path`"));
             }
             Ok(())
         })?;
     }
+    let priority =
+        priority.map(|level| quote! { const PRIORITY: #krate::Priority = #krate::Priority::#level; });
     let name = &input.ident;
     let mut generics = input.generics.clone();
     for parameter in input.generics.type_params() {
@@ -51,7 +57,15 @@ fn message(input: &DeriveInput) -> syn::Result<TokenStream> {
     Ok(quote! {
         impl #implemented #krate::Message for #name #used #bounds {
             type Reply = #reply;
+            #priority
             #describe
         }
     })
+}
+
+fn level(level: Ident) -> syn::Result<Ident> {
+    if ["Low", "Normal", "High"].iter().any(|known| level == known) {
+        return Ok(level);
+    }
+    Err(syn::Error::new(level.span(), "expected `Low`, `Normal` or `High`"))
 }

@@ -16,4 +16,8 @@ struct NotAType;
 #[message = "u64"]
 struct NotAList;
 
+#[derive(Message)]
+#[message(priority = Urgent)]
+struct NoSuchPriority;
+
 fn main() {}

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use loom::thread;
 
 use super::*;
+use crate::Priority::Normal;
 use crate::sync::atomic::{AtomicBool, AtomicUsize};
 use crate::sync::model::{Bell, explore};
 
@@ -24,10 +25,10 @@ fn act(nudge: Nudge, host: &Bell) {
 fn tell(mailbox: &Mail, host: &Bell, messages: &[u32]) -> Vec<u32> {
     let mut back = Vec::new();
     for &message in messages {
-        match mailbox.push(message) {
+        match mailbox.push(message, Normal) {
             Ok(nudge) => act(nudge, host),
             Err(Refusal::Closed(message) | Refusal::Full(message)) => back.push(message),
-            Err(Refusal::Dropped(..)) => unreachable!("the mailbox drops nothing"),
+            Err(Refusal::Dropped(..) | Refusal::Overloaded(..)) => unreachable!("the mailbox drops and sheds nothing"),
         }
     }
     back
@@ -202,7 +203,7 @@ fn sender_and_end(ending: Ending, at: At) -> BTreeSet<[Fate; 2]> {
         stopper.join().unwrap();
         assert_eq!(mailbox.ending(), ending);
         assert_eq!(bell.rung(), 0, "a cell that runs is not woken");
-        assert!(matches!(mailbox.push(3), Err(Refusal::Closed(3))));
+        assert!(matches!(mailbox.push(3, Normal), Err(Refusal::Closed(3))));
         [1, 2].map(|message| fate(message, &lived, &back))
     })
 }
@@ -293,7 +294,7 @@ fn a_kill_reaches_a_pending_handler_and_a_message_does_not_wake_it() {
 
 /// Such a mailbox, launched and full of message 0, with its host, which has been asked for a turn.
 fn full() -> (Mail, Arc<Bell>) {
-    let mailbox = launched(Some(Limit { capacity: 1, overflow: Overflow::Block }));
+    let mailbox = launched(Some(Limit { capacity: 1, overflow: Overflow::Block, shed: None }));
     let host = Bell::new();
     assert!(tell(&mailbox, &host, &[0]).is_empty());
     (mailbox, host)
@@ -326,7 +327,7 @@ fn wait_in_line(mailbox: &Mail, ticket: Ticket) -> bool {
 
 fn send(mailbox: &Mail, host: &Bell, message: u32) -> Sent {
     // The first poll has another waker: the one of a later poll counts.
-    match mailbox.push_or_join(message, Some(Waker::noop().clone())) {
+    match mailbox.push_or_join(message, Normal, Some(Waker::noop().clone())) {
         Ok((nudge, ticket)) => {
             act(nudge, host);
             match ticket {
@@ -459,7 +460,7 @@ fn one_who_does_not_wait_gets_in_or_is_told_that_it_is_full() {
 fn one_who_leaves_the_line_has_the_message_or_is_let_in() {
     let outcomes = explore(|| {
         let (mailbox, host) = full();
-        let [first, second] = [1, 2].map(|message| match mailbox.push_or_join(message, None) {
+        let [first, second] = [1, 2].map(|message| match mailbox.push_or_join(message, Normal, None) {
             Ok((Nudge::Nothing, Some(ticket))) => ticket,
             other => unreachable!("{other:?}"),
         });
@@ -542,7 +543,7 @@ fn launch_and_send(ending: Option<Ending>) -> BTreeSet<Fate> {
         let host = Arc::new(Unbound { bound: AtomicBool::new(false), bell: Bell::new() });
         let sender = thread::spawn({
             let (mailbox, host) = (mailbox.clone(), host.clone());
-            move || mailbox.push(1).map(|nudge| host.act(nudge)).is_err()
+            move || mailbox.push(1, Normal).map(|nudge| host.act(nudge)).is_err()
         });
         let stopper = ending.map(|ending| {
             let (mailbox, host) = (mailbox.clone(), host.clone());
@@ -669,7 +670,7 @@ fn a_cell_whose_handle_is_given_out_goes_to_its_host() {
             askers.into_iter().for_each(|asker| asker.join().unwrap());
             assert!(sender.join().unwrap().is_empty());
             assert_eq!(host.rung(), 0, "a cell that runs is not woken");
-            assert!(matches!(mailbox.push(2), Ok(Nudge::Host)), "the cell is in its host");
+            assert!(matches!(mailbox.push(2, Normal), Ok(Nudge::Host)), "the cell is in its host");
             lingered
         });
         let expected: &[bool] = if messages.is_empty() { &[false] } else { &[false, true] };

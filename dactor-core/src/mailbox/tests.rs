@@ -1,4 +1,5 @@
 use super::*;
+use crate::Priority::{High, Low, Normal};
 use futures_util::task::noop_waker_ref;
 
 fn kind<T: std::fmt::Debug>(nudge: Result<Nudge, T>) -> &'static str {
@@ -19,7 +20,7 @@ fn launched() -> Mailbox<u32> {
 }
 
 fn bounded(capacity: usize, overflow: Overflow) -> Mailbox<u32> {
-    launch(Mailbox::new(Some(Limit { capacity, overflow })))
+    launch(Mailbox::new(Some(Limit { capacity, overflow, shed: None })))
 }
 
 fn launch(mailbox: Mailbox<u32>) -> Mailbox<u32> {
@@ -36,20 +37,20 @@ fn taken(mailbox: &Mailbox<u32>) -> Vec<u32> {
 #[test]
 fn a_push_wakes_an_idle_cell_once() {
     let mailbox = launched();
-    assert_eq!(kind(mailbox.push(1)), "host");
-    assert_eq!(kind(mailbox.push(2)), "nothing");
+    assert_eq!(kind(mailbox.push(1, Normal)), "host");
+    assert_eq!(kind(mailbox.push(2, Normal)), "nothing");
     assert_eq!(mailbox.len(), 2);
     assert_eq!(taken(&mailbox), [1, 2]);
-    assert_eq!(kind(mailbox.push(3)), "nothing", "the turn goes on");
+    assert_eq!(kind(mailbox.push(3, Normal)), "nothing", "the turn goes on");
     assert_eq!(taken(&mailbox), [3]);
     assert_eq!(mailbox.take(&mut VecDeque::new(), Park::Native), Taken::Parked);
-    assert_eq!(kind(mailbox.push(4)), "host");
+    assert_eq!(kind(mailbox.push(4, Normal)), "host");
 }
 
 #[test]
 fn what_comes_before_the_launch_is_due_at_it() {
     let mailbox = Mailbox::new(None);
-    assert_eq!(kind(mailbox.push(1)), "nothing");
+    assert_eq!(kind(mailbox.push(1, Normal)), "nothing");
     assert_eq!(kind::<()>(Ok(mailbox.launch())), "host");
     assert_eq!(kind::<()>(Ok(mailbox.launch())), "nothing");
 
@@ -60,21 +61,21 @@ fn what_comes_before_the_launch_is_due_at_it() {
     let waited = Mailbox::new(None);
     assert!(!waited.wait_for_signal(noop_waker_ref()));
     waited.started();
-    assert_eq!(kind(waited.push(1)), "nothing");
+    assert_eq!(kind(waited.push(1, Normal)), "nothing");
     assert_eq!(kind::<()>(Ok(waited.launch())), "host");
 
     let running = Mailbox::new(None);
     assert_eq!(running.take(&mut VecDeque::new(), Park::Pending(noop_waker_ref())), Taken::Parked);
     assert_eq!(kind::<()>(Ok(running.launch())), "nothing", "its host runs it already");
-    assert_eq!(kind(running.push(1)), "waker");
+    assert_eq!(kind(running.push(1, Normal)), "waker");
 }
 
 #[test]
 fn a_pending_handler_is_woken_by_signals_only() {
     let mailbox = launched();
-    assert_eq!(kind(mailbox.push(1)), "host");
+    assert_eq!(kind(mailbox.push(1, Normal)), "host");
     assert!(!mailbox.wait_for_signal(noop_waker_ref()));
-    assert_eq!(kind(mailbox.push(2)), "nothing");
+    assert_eq!(kind(mailbox.push(2, Normal)), "nothing");
     assert_eq!(signal(&mailbox, Ending::Drain), "waker");
     assert!(!mailbox.wait_for_signal(noop_waker_ref()));
     assert_eq!(signal(&mailbox, Ending::Kill), "waker");
@@ -86,8 +87,8 @@ fn a_cell_can_wait_for_messages_and_its_own_work_at_once() {
     let mailbox = launched();
     let mut batch = VecDeque::new();
     assert_eq!(mailbox.take(&mut batch, Park::Pending(noop_waker_ref())), Taken::Parked);
-    assert_eq!(kind(mailbox.push(1)), "waker");
-    assert_eq!(kind(mailbox.push(2)), "nothing");
+    assert_eq!(kind(mailbox.push(1, Normal)), "waker");
+    assert_eq!(kind(mailbox.push(2, Normal)), "nothing");
     assert_eq!(mailbox.take(&mut batch, Park::Pending(noop_waker_ref())), Taken::Some);
     assert_eq!(batch, [1, 2]);
 }
@@ -108,7 +109,7 @@ fn rousing_wakes_only_a_cell_with_nothing_to_do() {
 fn the_stronger_ending_wins_and_closes() {
     let mailbox = launched();
     assert_eq!(signal(&mailbox, Ending::Drain), "host");
-    assert!(matches!(mailbox.push(1), Err(Refusal::Closed(1))));
+    assert!(matches!(mailbox.push(1, Normal), Err(Refusal::Closed(1))));
     assert_eq!(mailbox.take(&mut VecDeque::new(), Park::Native), Taken::Ending);
     for (ending, expected) in
         [(Ending::Drain, Ending::Drain), (Ending::Kill, Ending::Kill), (Ending::Stop, Ending::Kill)]
@@ -122,17 +123,17 @@ fn the_stronger_ending_wins_and_closes() {
 #[test]
 fn closing_gives_the_rest() {
     let mailbox = launched();
-    assert_eq!(kind(mailbox.push(1)), "host");
-    assert_eq!(kind(mailbox.push(2)), "nothing");
+    assert_eq!(kind(mailbox.push(1, Normal)), "host");
+    assert_eq!(kind(mailbox.push(2, Normal)), "nothing");
     assert_eq!(mailbox.close(), [1, 2]);
-    assert!(matches!(mailbox.push(3), Err(Refusal::Closed(3))));
+    assert!(matches!(mailbox.push(3, Normal), Err(Refusal::Closed(3))));
 }
 
 #[test]
 fn memory_is_given_back_after_a_burst() {
     let mailbox = launched();
     for number in 0..100_000 {
-        let _ = mailbox.push(number);
+        let _ = mailbox.push(number, Normal);
     }
     let mut batch = VecDeque::new();
     assert_eq!(mailbox.take(&mut batch, Park::Native), Taken::Some);
@@ -145,11 +146,11 @@ fn memory_is_given_back_after_a_burst() {
 #[test]
 fn a_bound_holds_exactly_its_capacity() {
     let mailbox = bounded(2, Overflow::Reject);
-    let _ = (mailbox.push(1), mailbox.push(2));
-    assert!(matches!(mailbox.push(3), Err(Refusal::Full(3))));
+    let _ = (mailbox.push(1, Normal), mailbox.push(2, Normal));
+    assert!(matches!(mailbox.push(3, Normal), Err(Refusal::Full(3))));
     assert_eq!(taken(&mailbox), [1], "one at a time");
-    assert!(mailbox.push(4).is_ok());
-    assert!(matches!(mailbox.push(5), Err(Refusal::Full(5))));
+    assert!(mailbox.push(4, Normal).is_ok());
+    assert!(matches!(mailbox.push(5, Normal), Err(Refusal::Full(5))));
     assert_eq!(mailbox.close(), [2, 4]);
 }
 
@@ -160,7 +161,7 @@ fn dropping_keeps_the_oldest_or_the_newest() {
     {
         let mailbox = bounded(2, overflow);
         let lost: Vec<u32> = (1..=4)
-            .filter_map(|number| match mailbox.push(number) {
+            .filter_map(|number| match mailbox.push(number, Normal) {
                 Err(Refusal::Dropped(lost, _)) => Some(lost),
                 _ => None,
             })
@@ -171,12 +172,72 @@ fn dropping_keeps_the_oldest_or_the_newest() {
 }
 
 #[test]
+fn a_batch_is_overtaken_by_higher_messages_and_overtakes_lower_ones() {
+    let mailbox = launched();
+    let mut batch = VecDeque::new();
+    for (number, priority) in [(1, Normal), (2, Normal), (3, Normal)] {
+        let _ = mailbox.push(number, priority);
+    }
+    assert_eq!(mailbox.take(&mut batch, Park::Native), Taken::Some);
+    assert_eq!(batch.pop_front(), Some(1));
+    assert!(!mailbox.signals().overtaken());
+    for (number, priority) in [(4, Low), (5, High), (6, Normal), (7, High)] {
+        assert_eq!(kind(mailbox.push(number, priority)), "nothing");
+    }
+    assert!(mailbox.signals().overtaken());
+    assert_eq!(mailbox.ending(), Ending::None);
+    assert_eq!(mailbox.len(), 4);
+    let picked: Vec<_> = std::iter::from_fn(|| mailbox.pick(&mut batch)).collect();
+    assert_eq!(picked, [5, 7, 2, 3, 6, 4]);
+    assert!(!mailbox.signals().overtaken());
+}
+
+#[test]
+fn a_message_of_any_lane_wakes_and_is_due() {
+    for priority in [Low, High] {
+        let mailbox = launched();
+        assert_eq!(kind(mailbox.push(1, priority)), "host");
+        let mut batch = VecDeque::new();
+        assert_eq!(mailbox.take(&mut batch, Park::Native), Taken::Some);
+        assert_eq!(mailbox.pick(&mut batch), Some(1));
+        assert_eq!(mailbox.take(&mut batch, Park::Native), Taken::Parked);
+
+        let early = Mailbox::new(None);
+        assert_eq!(kind(early.push(1, priority)), "nothing");
+        assert_eq!(kind::<()>(Ok(early.launch())), "host");
+        assert_eq!(signal(&early, Ending::Stop), "nothing");
+        assert!(early.signals().overtaken(), "a signal leaves the lanes alone");
+        assert_eq!(early.close(), [1]);
+    }
+}
+
+#[test]
+fn a_bound_counts_all_lanes_and_the_lowest_loses_first() {
+    let mailbox = bounded(2, Overflow::Reject);
+    let _ = (mailbox.push(1, Low), mailbox.push(2, High));
+    assert!(matches!(mailbox.push(3, High), Err(Refusal::Full(3))));
+    assert!(!mailbox.signals().overtaken(), "a bounded mailbox gives one at a time, the right one");
+    assert_eq!((taken(&mailbox), taken(&mailbox)), (vec![2], vec![1]));
+
+    let mailbox = bounded(2, Overflow::DropOldest);
+    let lost: Vec<u32> = [(1, Low), (2, High), (3, Normal), (4, High), (5, Low)]
+        .into_iter()
+        .filter_map(|(number, priority)| match mailbox.push(number, priority) {
+            Err(Refusal::Dropped(lost, _)) => Some(lost),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(lost, [1, 3, 5]);
+    assert_eq!(mailbox.close(), [2, 4]);
+}
+
+#[test]
 fn those_in_line_are_admitted_in_order() {
     let mailbox = bounded(1, Overflow::Block);
-    assert!(mailbox.push(0).is_ok());
-    let join = |number| mailbox.push_or_join(number, None).unwrap().1.expect("there is no room");
+    assert!(mailbox.push(0, Normal).is_ok());
+    let join = |number| mailbox.push_or_join(number, Normal, None).unwrap().1.expect("there is no room");
     let (one, two, three) = (join(1), join(2), join(3));
-    assert!(matches!(mailbox.push(9), Err(Refusal::Full(9))), "nobody overtakes");
+    assert!(matches!(mailbox.push(9, Normal), Err(Refusal::Full(9))), "nobody overtakes");
     let poll = |ticket| mailbox.poll_ticket(ticket, noop_waker_ref());
     assert_eq!(poll(one), None);
     assert_eq!(mailbox.leave(two), Some(2));

@@ -1,0 +1,146 @@
+//! The lanes of a mailbox beside the normal one, and whose turn it is.
+
+use std::collections::VecDeque;
+
+use crate::Priority;
+
+/// The messages that are not of normal priority. Most mailboxes never have any.
+#[derive(Debug)]
+pub(crate) struct Lanes<T> {
+    high: VecDeque<T>,
+    low: VecDeque<T>,
+    turns: Turns,
+}
+
+impl<T> Default for Lanes<T> {
+    fn default() -> Self {
+        Self { high: VecDeque::new(), low: VecDeque::new(), turns: Turns::default() }
+    }
+}
+
+impl<T> Lanes<T> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.high.is_empty() && self.low.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.high.len() + self.low.len()
+    }
+
+    /// One of the two lanes, or the normal one, which is kept elsewhere.
+    pub(crate) fn lane<'a>(&'a mut self, normal: &'a mut VecDeque<T>, which: Priority) -> &'a mut VecDeque<T> {
+        match which {
+            Priority::High => &mut self.high,
+            Priority::Normal => normal,
+            Priority::Low => &mut self.low,
+        }
+    }
+
+    /// The lane to take from, if there is anything.
+    pub(crate) fn choose(&mut self, normal: bool) -> Option<Priority> {
+        self.turns.choose(!self.high.is_empty(), normal, !self.low.is_empty())
+    }
+
+    /// The lowest lane that has anything.
+    pub(crate) fn lowest(&self, normal: bool) -> Option<Priority> {
+        match (self.low.is_empty(), normal, self.high.is_empty()) {
+            (false, ..) => Some(Priority::Low),
+            (_, true, _) => Some(Priority::Normal),
+            (.., false) => Some(Priority::High),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn into_messages(self) -> impl Iterator<Item = T> {
+        self.high.into_iter().chain(self.low)
+    }
+
+    pub(crate) fn shrink(&mut self, slots: usize) {
+        self.high.shrink_to(slots);
+        self.low.shrink_to(slots);
+    }
+}
+
+/// How often the lower lanes have been passed over since their last turn.
+#[derive(Debug, Default)]
+struct Turns {
+    normal: usize,
+    low: usize,
+}
+
+impl Turns {
+    /// The highest lane that waits, unless a lower one has been passed over too often.
+    fn choose(&mut self, high: bool, normal: bool, low: bool) -> Option<Priority> {
+        let chosen = if normal && self.normal + 1 >= Priority::SHARE {
+            Priority::Normal
+        } else if low && self.low + 1 >= Priority::SHARE {
+            Priority::Low
+        } else if high {
+            Priority::High
+        } else if normal {
+            Priority::Normal
+        } else if low {
+            Priority::Low
+        } else {
+            return None;
+        };
+        let passed = |waits, lane, before| if waits && chosen != lane { before + 1 } else { 0 };
+        self.normal = passed(normal, Priority::Normal, self.normal);
+        self.low = passed(low, Priority::Low, self.low);
+        Some(chosen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is taken from lanes that never run empty: a letter a message.
+    fn taken(high: bool, normal: bool, low: bool, count: usize) -> String {
+        let mut turns = Turns::default();
+        let letter = |lane| match lane {
+            Priority::High => 'h',
+            Priority::Normal => 'n',
+            Priority::Low => 'l',
+        };
+        (0..count).filter_map(|_| turns.choose(high, normal, low).map(letter)).collect()
+    }
+
+    #[test]
+    fn the_highest_goes_first_and_no_lane_starves() {
+        for (high, normal, low, expected) in [
+            (false, false, false, ""),
+            (true, false, false, "hhhhhhhhhhhhhhhhhh"),
+            (false, true, false, "nnnnnnnnnnnnnnnnnn"),
+            (false, false, true, "llllllllllllllllll"),
+            (true, true, false, "hhhhhhhnhhhhhhhnhh"),
+            (true, false, true, "hhhhhhhlhhhhhhhlhh"),
+            (false, true, true, "nnnnnnnlnnnnnnnlnn"),
+            (true, true, true, "hhhhhhhnlhhhhhhnlh"),
+        ] {
+            assert_eq!(taken(high, normal, low, 18), expected);
+        }
+    }
+
+    #[test]
+    fn a_lane_that_does_not_wait_is_not_passed_over() {
+        let mut turns = Turns::default();
+        for _ in 0..Priority::SHARE - 1 {
+            assert_eq!(turns.choose(true, true, false), Some(Priority::High));
+        }
+        assert_eq!(turns.choose(true, false, false), Some(Priority::High), "it has nothing");
+        assert_eq!(turns.choose(true, true, false), Some(Priority::High), "it waits anew");
+    }
+
+    #[test]
+    fn the_lowest_that_has_anything_is_the_first_to_lose() {
+        let mut lanes = Lanes::default();
+        let mut normal = VecDeque::new();
+        assert_eq!(lanes.lowest(false), None);
+        for priority in [Priority::High, Priority::Normal, Priority::Low] {
+            lanes.lane(&mut normal, priority).push_back(priority);
+            assert_eq!(lanes.lowest(!normal.is_empty()), Some(priority));
+        }
+        assert_eq!((lanes.len(), normal.len()), (2, 1));
+    }
+}
