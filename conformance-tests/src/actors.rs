@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use dactor_core::testkit::{Gate, Journal};
 use dactor_core::{
-    Actor, ActorRef, Context, Directive, Error, ErrorKind, Failure, Handler, Message, Outcome, StopReason,
+    Actor, ActorRef, Context, Directive, Error, ErrorKind, Failure, Handler, Message, Outcome, Priority,
+    StopReason,
 };
 
 /// What a hook does after it has made its note.
@@ -153,6 +154,10 @@ message!(
     Hold(u32, Gate) -> u32
 );
 message!(
+    /// Waits at the gate, then fails with the text.
+    HoldAndFail(Gate, &'static str) -> u32
+);
+message!(
     /// Fails with the text.
     Fail(&'static str) -> u32
 );
@@ -189,11 +194,34 @@ message!(
     UseTokio() -> u32
 );
 
+/// Is noted as its number, which is the reply. Of high priority by its type.
+#[derive(Debug)]
+pub(crate) struct Urgent(pub(crate) u32);
+
+impl Message for Urgent {
+    type Reply = u32;
+    const PRIORITY: Priority = Priority::High;
+}
+
+impl Handler<Urgent> for Worker {
+    async fn handle(&mut self, Urgent(number): Urgent, _ctx: &mut Context<Self>) -> Outcome<u32> {
+        self.journal.note(number);
+        Ok(number)
+    }
+}
+
 impl Handler<Note> for Worker {
     async fn handle(&mut self, Note(number): Note, _ctx: &mut Context<Self>) -> Outcome<u32> {
         self.journal.note(number);
         self.handled += 1;
         Ok(number)
+    }
+}
+
+impl Handler<HoldAndFail> for Worker {
+    async fn handle(&mut self, HoldAndFail(gate, text): HoldAndFail, _: &mut Context<Self>) -> Outcome<u32> {
+        gate.pass().await;
+        Err(Failure::new(text))
     }
 }
 

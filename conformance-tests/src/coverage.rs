@@ -14,6 +14,19 @@ pub struct Reason {
 /// The cells without a rule.
 pub static REASONS: &[Reason] = &[
     Reason {
+        topic: Topic::Shed,
+        states: &[
+            State::Stopped,
+            State::Drained,
+            State::Killed,
+            State::Failed,
+            State::NativeStop,
+            State::NativeKill,
+            State::RuntimeDropped,
+        ],
+        why: "shedding decides about new messages, and these are refused with `Stopped` (SHED-06); what waits is answered as in every mailbox",
+    },
+    Reason {
         topic: Topic::Failure,
         states: &[State::Idle],
         why: "an idle actor runs no code that could fail",

@@ -179,6 +179,10 @@ words! {
         Name = "Name, lookup",
         /// Bounded mailboxes, and the line for room in one.
         Bound = "Bounded mailbox",
+        /// The lanes of a mailbox.
+        Priority = "Priority",
+        /// Load shedding.
+        Shed = "Load shedding",
         /// `Err` from a handler or hook.
         Failure = "Failure (Err)",
         /// A panic, and what follows it.

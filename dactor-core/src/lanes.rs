@@ -28,7 +28,11 @@ impl<T> Lanes<T> {
     }
 
     /// One of the two lanes, or the normal one, which is kept elsewhere.
-    pub(crate) fn lane<'a>(&'a mut self, normal: &'a mut VecDeque<T>, which: Priority) -> &'a mut VecDeque<T> {
+    pub(crate) fn lane<'a>(
+        &'a mut self,
+        normal: &'a mut VecDeque<T>,
+        which: Priority,
+    ) -> &'a mut VecDeque<T> {
         match which {
             Priority::High => &mut self.high,
             Priority::Normal => normal,

@@ -46,7 +46,9 @@ impl TryFrom<u8> for Priority {
             0 => Ok(Self::Low),
             1 => Ok(Self::Normal),
             2 => Ok(Self::High),
-            _ => Err(Error::new(ErrorKind::InvalidPriority).with("level", level).with("expected", "0, 1 or 2")),
+            _ => {
+                Err(Error::new(ErrorKind::InvalidPriority).with("level", level).with("expected", "0, 1 or 2"))
+            }
         }
     }
 }

@@ -40,7 +40,9 @@ fn message(input: &DeriveInput) -> syn::Result<TokenStream> {
             } else if meta.path.is_ident("crate") {
                 krate = meta.value()?.parse()?;
             } else {
-                return Err(meta.error("expected `reply = Type`, `debug`, `priority = Level` or `crate = path`"));
+                return Err(
+                    meta.error("expected `reply = Type`, `debug`, `priority = Level` or `crate = path`")
+                );
             }
             Ok(())
         })?;

@@ -1,10 +1,11 @@
 //! Bounded mailboxes: how much they hold, and what becomes of more.
 
 use dactor_core::testkit::{Gate, Journal};
-use dactor_core::{ActorRef, ErrorKind, Overflow, System};
+use dactor_core::{ErrorKind, Overflow};
 
 use super::body;
-use crate::actors::{Hold, Note, SendMyself, Worker};
+use super::busy::Busy;
+use crate::actors::{Hold, Hooks, Note, SendMyself, Worker};
 use crate::{Lab, Rule, State, Topic};
 
 pub(super) static RULES: &[Rule] = &[
@@ -83,32 +84,11 @@ pub(super) static RULES: &[Rule] = &[
 ];
 
 /// An actor in a handler whose mailbox of two is full: with the notes 1 and 2.
-struct Full {
-    system: System,
-    journal: Journal,
-    gate: Gate,
-    actor: ActorRef<Worker>,
-}
-
-async fn full(lab: &Lab, overflow: Overflow) -> Full {
-    let (journal, gate, system) = (Journal::new(), Gate::new(), lab.system());
-    let actor = system.spawn(Worker::new(&journal)).name("a").bounded(2, overflow).await.unwrap();
-    actor.tell(Hold(0, gate.clone())).unwrap();
-    lab.soon("the handler runs", gate.reached()).await;
-    actor.tell(Note(1)).unwrap();
-    actor.tell(Note(2)).unwrap();
-    Full { system, journal, gate, actor }
-}
-
-impl Full {
-    /// Lets the actor go on, and gives the notes it handled.
-    async fn handled(self, lab: &Lab) -> Vec<String> {
-        self.gate.open();
-        self.actor.drain();
-        lab.soon("the actor ends", self.actor.wait()).await;
-        let entries = self.journal.entries();
-        entries[3..entries.len() - 2].to_vec()
-    }
+async fn full(lab: &Lab, overflow: Overflow) -> Busy {
+    let busy = Busy::new(lab, Hooks::default(), |spawn| spawn.bounded(2, overflow)).await;
+    busy.actor.tell(Note(1)).unwrap();
+    busy.actor.tell(Note(2)).unwrap();
+    busy
 }
 
 async fn reject(lab: Lab) {

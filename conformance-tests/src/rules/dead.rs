@@ -4,7 +4,7 @@ use dactor_core::testkit::{Gate, Journal};
 use dactor_core::{Actor, Context, ErrorKind, Handler, Lagged, Message, Outcome, Overflow};
 
 use super::body;
-use crate::actors::{Hold, Note, Worker};
+use crate::actors::{Hold, HoldAndFail, Note, Worker};
 use crate::{Lab, Rule, State, Topic};
 
 pub(super) static RULES: &[Rule] = &[
@@ -31,6 +31,14 @@ pub(super) static RULES: &[Rule] = &[
         "A subscriber that does not read slows nobody; when it reads, it is told how many it missed, and the count is exact for everyone.",
         "Watching must not change what is watched.",
         body!(lag),
+    ),
+    Rule::must(
+        "DEAD-04",
+        Topic::Ask,
+        &[(Topic::Ask, State::Handling)],
+        "A reply whose asker gave up while the handler ran is a dead letter with `AskerGone`, naming actor and message; a failure that nobody waits for is an event, as for a tell. An ask that was withdrawn before is neither.",
+        "Work that was done and reached nobody is a sign that something is too slow.",
+        body!(unheard),
     ),
 ];
 
@@ -66,6 +74,33 @@ async fn all(lab: Lab) {
         lab.never("a letter for what was handed back", feed.next()).await;
     }
     assert_eq!(system.dead_letters(), 4);
+}
+
+async fn unheard(lab: Lab) {
+    let (system, events) = lab.observed();
+    let (journal, gate) = (Journal::new(), Gate::new());
+    let mut feed = system.dead_letter_feed();
+    let actor = system.spawn(Worker::new(&journal)).name("a").await.unwrap();
+    let asked = actor.ask(Hold(1, gate.clone())).enqueue().unwrap();
+    lab.soon("the handler runs", gate.reached()).await;
+    let withdrawn = actor.ask(Note(2)).enqueue().unwrap();
+    drop(asked);
+    drop(withdrawn);
+    gate.open();
+    let letter = lab.soon("the reply is a dead letter", feed.next()).await.unwrap();
+    assert_eq!((letter.actor.as_str(), letter.message), ("a", std::any::type_name::<Hold>()));
+    assert_eq!((letter.error.kind(), letter.error.get("actor")), (ErrorKind::AskerGone, Some("a")));
+    assert_eq!(lab.soon("the actor goes on", actor.ask(Note(3))).await.unwrap(), 3);
+
+    let gate = Gate::new();
+    let asked = actor.ask(HoldAndFail(gate.clone(), "too late")).enqueue().unwrap();
+    lab.soon("the handler runs", gate.reached()).await;
+    drop(asked);
+    gate.open();
+    lab.soon("the failure is handled", journal.wait_for("error: too late")).await;
+    assert_eq!(journal.entries(), ["start", "hold 1", "held 1", "3", "error: too late"]);
+    assert_eq!(events.journal().entries(), ["dead Hold", "failed HoldAndFail"]);
+    assert_eq!(system.dead_letters(), 1);
 }
 
 struct Open(u32);

@@ -2,6 +2,7 @@
 
 mod ask;
 mod bound;
+mod busy;
 mod dead;
 mod deliver;
 mod drain;
@@ -13,9 +14,11 @@ mod line;
 mod names;
 mod native;
 mod panics;
+mod priority;
 mod race;
 mod refs;
 mod restart;
+mod shed;
 mod shutdown;
 mod start;
 mod stop;
@@ -42,6 +45,8 @@ static ALL: &[&[Rule]] = &[
     shutdown::RULES,
     bound::RULES,
     line::RULES,
+    priority::RULES,
+    shed::RULES,
     dead::RULES,
     refs::RULES,
     race::RULES,

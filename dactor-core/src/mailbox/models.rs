@@ -28,7 +28,9 @@ fn tell(mailbox: &Mail, host: &Bell, messages: &[u32]) -> Vec<u32> {
         match mailbox.push(message, Normal) {
             Ok(nudge) => act(nudge, host),
             Err(Refusal::Closed(message) | Refusal::Full(message)) => back.push(message),
-            Err(Refusal::Dropped(..) | Refusal::Overloaded(..)) => unreachable!("the mailbox drops and sheds nothing"),
+            Err(Refusal::Dropped(..) | Refusal::Overloaded(..)) => {
+                unreachable!("the mailbox drops and sheds nothing")
+            }
         }
     }
     back

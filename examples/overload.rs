@@ -1,0 +1,76 @@
+//! A slow printer under load: a bounded mailbox, a lane for what is urgent, shedding, and the dead letters.
+//! Run it with `cargo run --example overload`.
+
+use std::time::Duration;
+
+use dactor::prelude::*;
+use dactor::{ErrorKind, Overflow, Priority, Shed};
+
+struct Printer;
+impl Actor for Printer {}
+
+#[derive(Message)]
+struct Print(u32);
+
+/// Overtakes whatever waits.
+#[derive(Message)]
+#[message(reply = &'static str, priority = High)]
+struct Status;
+
+impl Handler<Print> for Printer {
+    async fn handle(&mut self, Print(page): Print, _ctx: &mut Context<Self>) -> Outcome<()> {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        println!("printed page {page}");
+        Ok(())
+    }
+}
+
+impl Handler<Status> for Printer {
+    async fn handle(&mut self, _: Status, _ctx: &mut Context<Self>) -> Outcome<&'static str> {
+        Ok("busy")
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> dactor::Result<()> {
+    let system = System::new("office");
+    let mut dead = system.dead_letter_feed();
+
+    // Holds four pages, and `send` waits for room: the sender is as slow as the printer, and memory stays flat.
+    let patient = system.spawn(Printer).name("patient").bounded(4, Overflow::Block).await?;
+    for page in 1..=8 {
+        patient.send(Print(page)).await?;
+    }
+    println!("{} pages wait, and the printer is {}", patient.queued(), patient.ask(Status).await?);
+    let full = loop {
+        if let Err(error) = patient.tell(Print(9)) {
+            break error;
+        }
+    };
+    assert_eq!(full.kind(), ErrorKind::MailboxFull);
+    println!("a tell does not wait: {full}");
+    patient.drain();
+    patient.wait().await;
+
+    // Takes whatever comes, until the oldest page has waited too long; then it says when to try again.
+    let shed = Shed::default().length(100).age(Duration::from_millis(50));
+    let prompt = system.spawn(Printer).name("prompt").shed(shed).await?;
+    for page in 1..=8 {
+        prompt.at(Priority::Low).tell(Print(page))?;
+    }
+    tokio::time::sleep(Duration::from_millis(70)).await;
+    let overloaded = prompt.tell(Print(9)).unwrap_err();
+    assert_eq!(overloaded.kind(), ErrorKind::Overloaded);
+    assert!(overloaded.retry_after() >= Some(Duration::from_millis(50)));
+    println!("refused, and told when to try again");
+    prompt.stop();
+    prompt.wait().await;
+
+    // Nothing of this got lost in silence.
+    let lost = system.dead_letters();
+    for _ in 0..lost {
+        let letter = dead.next().await.expect("this reader is fast enough");
+        println!("{} for {}: {:?}", letter.message, letter.actor, letter.error.kind());
+    }
+    system.shutdown().await
+}
