@@ -1,74 +1,72 @@
 use std::any::type_name;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
+use tokio_util::sync::CancellationToken;
 
 use crate::envelope::Labelled;
+use crate::interceptor::Outbound;
+use crate::outbound::{Trail, depart_asking, nobody_waits};
+use crate::pending::{Limits, Patience, PendingReply, asked_itself};
+use crate::pipeline::Chain;
+use crate::post::Manner;
 use crate::reply::Reply;
-use crate::shared::Shared;
-use crate::{Actor, Error, ErrorKind, Message, Pid, Priority, Result, SendError, SentTo, turn};
+use crate::{Deadline, Error, Header, Headers, Message, Priority, Result, SendError, turn};
 
 /// An actor seen as something that takes `M`.
 pub(crate) trait Target<M: Message>: Labelled {
-    fn pid(&self) -> Pid;
-    fn tell(&self, message: M, priority: Priority) -> Result<()>;
-    fn try_tell(&self, message: M, priority: Priority) -> Result<(), SendError<M>>;
-    fn send(&self, message: M, priority: Priority) -> Sending<'_>;
+    fn tell(&self, message: M, manner: Manner) -> Result<()>;
+    fn try_tell(&self, message: M, manner: Manner) -> Result<(), SendError<M>>;
+    fn send(&self, message: M, manner: Manner) -> Sending<'_>;
     fn deliver(&self, reply: Arc<Reply<M>>, priority: Priority) -> Result<()>;
+    fn outbound(&self) -> &Chain<dyn Outbound>;
+    fn labelled(&self) -> Arc<dyn Labelled>;
+    /// Answers for a message that was not sent.
+    fn bury(&self, message: &M, error: &Error);
 }
 
 /// A send whose target's type is erased.
 pub(crate) type Sending<'a> = Pin<Box<dyn Future<Output = Result<()>> + Send + 'a>>;
 
-impl<A: Actor, M: SentTo<A>> Target<M> for Shared<A> {
-    fn pid(&self) -> Pid {
-        self.head.pid
-    }
-
-    fn tell(&self, message: M, priority: Priority) -> Result<()> {
-        Shared::tell(self, message, priority)
-    }
-
-    fn try_tell(&self, message: M, priority: Priority) -> Result<(), SendError<M>> {
-        Shared::try_tell(self, message, priority)
-    }
-
-    fn send(&self, message: M, priority: Priority) -> Sending<'_> {
-        Box::pin(Shared::send(self, message.into_tell(), priority))
-    }
-
-    fn deliver(&self, reply: Arc<Reply<M>>, priority: Priority) -> Result<()> {
-        Shared::deliver(self, M::into_ask(reply), priority)
-    }
-}
-
 /// An ask: configure it, then await it.
 ///
 /// It is sent when first polled. Dropped before its message is being handled, it takes the message back:
-/// a handler never works for an asker who gave up. One that is already running finishes.
+/// a handler never works for an asker who gave up. One that is already running finishes, unless its message
+/// says otherwise ([`Message::ABORT`]), and may look whether anyone still waits
+/// ([`Context::cancelled`](crate::Context::cancelled)).
 #[must_use = "an ask is sent when it is awaited; `enqueue` sends it at once, `tell` needs no reply"]
 pub struct Ask<'a, M: Message> {
     target: &'a dyn Target<M>,
-    priority: Priority,
+    manner: Manner,
     timeout: Option<Duration>,
-    timer: Option<Pin<Box<Sleep>>>,
+    deadline: Option<Instant>,
+    cancel: Option<CancellationToken>,
     stage: Stage<M>,
 }
 
 enum Stage<M: Message> {
     Unsent(M),
+    /// An interceptor wants it to wait.
+    Delayed(Box<Delayed<M>>),
     Sent(PendingReply<M>),
     Over,
 }
 
+struct Delayed<M> {
+    message: M,
+    delay: Pin<Box<Sleep>>,
+    patience: Option<Box<Patience>>,
+    trail: Option<Box<Trail>>,
+}
+
 impl<'a, M: Message> Ask<'a, M> {
-    pub(crate) fn new(target: &'a dyn Target<M>, message: M, priority: Priority) -> Self {
-        Self { target, priority, timeout: None, timer: None, stage: Stage::Unsent(message) }
+    pub(crate) fn new(target: &'a dyn Target<M>, message: M, manner: Manner) -> Self {
+        Self { target, manner, timeout: None, deadline: None, cancel: None, stage: Stage::Unsent(message) }
     }
 
     /// Gives up after this long, counted from the moment the ask is sent.
@@ -77,54 +75,160 @@ impl<'a, M: Message> Ask<'a, M> {
         self
     }
 
+    /// Gives up at this time. Of several limits the earliest counts; that of the message in whose handler the ask is
+    /// made is one of them.
+    pub fn deadline(mut self, deadline: Instant) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
+    /// Gives up when the token is cancelled.
+    pub fn cancel(mut self, token: CancellationToken) -> Self {
+        self.cancel = Some(token);
+        self
+    }
+
+    /// Sends with this header.
+    pub fn header(mut self, header: impl Header) -> Self {
+        self.manner.headers.insert(header);
+        self
+    }
+
+    /// Gives the headers beside the reply, too.
+    pub fn with_headers(mut self) -> impl Future<Output = Result<(M::Reply, Headers)>> + Send + use<'a, M> {
+        poll_fn(move |cx| {
+            let (reply, headers) = ready!(self.poll_whole(cx));
+            Poll::Ready(reply.map(|reply| (reply, headers)))
+        })
+    }
+
     /// Sends now and gives the reply to await later, from anywhere.
-    pub fn enqueue(self) -> Result<PendingReply<M>> {
-        let Stage::Unsent(message) = self.stage else {
+    pub fn enqueue(mut self) -> Result<PendingReply<M>> {
+        let Stage::Unsent(message) = std::mem::replace(&mut self.stage, Stage::Over) else {
             panic!("an ask was enqueued after it had been awaited");
         };
-        let timer = match self.timeout {
-            None => None,
-            Some(after) => Some(Box::new(Timer { sleep: sleep(after)?, after, actor: self.target.label() })),
+        let patience = self.patience()?;
+        let departed = depart_asking(self.target, &message, &mut self.manner.headers);
+        let departed = departed.and_then(|(delay, trail)| match delay {
+            Duration::ZERO => Ok(trail),
+            delay => Err(nobody_waits(self.target, delay)),
+        });
+        match departed {
+            Ok(trail) => PendingReply::send(self.target, message, self.manner, None, patience, trail),
+            Err(error) => {
+                self.target.bury(&message, &error);
+                Err(error)
+            }
+        }
+    }
+
+    /// What ends the asker's patience, if anything does.
+    fn patience(&mut self) -> Result<Option<Box<Patience>>> {
+        let limits = Limits {
+            timeout: self.timeout.map(|after| (after, Deadline::after(after).0)),
+            deadline: self
+                .deadline
+                .or_else(|| self.manner.headers.get::<Deadline>().map(|deadline| deadline.0)),
+            inherited: turn::deadline(),
         };
-        PendingReply::send(self.target, message, self.priority, None, timer)
+        let cancel = self.cancel.take();
+        let Some(deadline) = limits.earliest() else {
+            let patience = |token| Patience::new(limits, Some(token), self.target.labelled()).map(Box::new);
+            return cancel.map(patience).transpose();
+        };
+        if deadline <= Instant::now() {
+            return Err(limits.late::<M>(self.target));
+        }
+        Patience::new(limits, cancel, self.target.labelled()).map(|patience| Some(Box::new(patience)))
+    }
+
+    /// The reply, and the headers beside it.
+    fn poll_whole(&mut self, cx: &mut Context<'_>) -> Poll<(Result<M::Reply>, Headers)> {
+        let ended = match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Unsent(message) => {
+                let begun = self.begin(message, cx);
+                // Just sent, with this task's waker: there is nothing to look at yet.
+                if let Stage::Sent(pending) = &self.stage
+                    && pending.is_patient()
+                {
+                    return Poll::Pending;
+                }
+                begun
+            }
+            Stage::Delayed(delayed) => self.wait(delayed, cx),
+            Stage::Sent(pending) => {
+                self.stage = Stage::Sent(pending);
+                Ok(())
+            }
+            Stage::Over => panic!("an ask was polled after it had ended"),
+        };
+        if let Err(error) = ended {
+            return Poll::Ready((Err(error), Headers::default()));
+        }
+        let Stage::Sent(pending) = &mut self.stage else { return Poll::Pending };
+        let polled = pending.poll_whole(cx);
+        if polled.is_ready() {
+            self.stage = Stage::Over;
+        }
+        polled
+    }
+
+    fn begin(&mut self, message: M, cx: &mut Context<'_>) -> Result<()> {
+        if turn::current() == self.target.pid() {
+            return Err(asked_itself::<M>(self.target.label()));
+        }
+        let patience = self.patience()?;
+        match depart_asking(self.target, &message, &mut self.manner.headers) {
+            Ok((Duration::ZERO, trail)) => self.send(message, Some(cx.waker().clone()), patience, trail),
+            Ok((delay, trail)) => {
+                let delay = Box::pin(tokio::time::sleep(delay));
+                self.wait(Box::new(Delayed { message, delay, patience, trail }), cx)
+            }
+            Err(error) => {
+                self.target.bury(&message, &error);
+                Err(error)
+            }
+        }
+    }
+
+    fn wait(&mut self, mut delayed: Box<Delayed<M>>, cx: &mut Context<'_>) -> Result<()> {
+        if let Some(error) = delayed.patience.as_mut().and_then(|patience| patience.poll::<M>(cx)) {
+            return match delayed.trail.take() {
+                Some(trail) => trail.arrive(Err(error), &mut Headers::default()),
+                None => Err(error),
+            };
+        }
+        if delayed.delay.as_mut().poll(cx).is_pending() {
+            self.stage = Stage::Delayed(delayed);
+            return Ok(());
+        }
+        let Delayed { message, patience, trail, .. } = *delayed;
+        self.send(message, None, patience, trail)
+    }
+
+    fn send(
+        &mut self,
+        message: M,
+        waker: Option<Waker>,
+        patience: Option<Box<Patience>>,
+        trail: Option<Box<Trail>>,
+    ) -> Result<()> {
+        let headers = std::mem::take(&mut self.manner.headers);
+        let manner = Manner { priority: self.manner.priority, headers };
+        let pending = PendingReply::send(self.target, message, manner, waker, patience, trail)?;
+        self.stage = Stage::Sent(pending);
+        Ok(())
     }
 }
 
-// Nothing in it is pinned: the timer is boxed, and exists only with a timeout.
+// Nothing in it is pinned: the timers are boxed, and exist only where there is something to wait for.
 impl<M: Message> Unpin for Ask<'_, M> {}
 
 impl<M: Message> Future for Ask<'_, M> {
     type Output = Result<M::Reply>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
-        match std::mem::replace(&mut this.stage, Stage::Over) {
-            Stage::Sent(mut pending) => {
-                if let Poll::Ready(reply) = Pin::new(&mut pending).poll(cx) {
-                    return Poll::Ready(reply);
-                }
-                this.stage = Stage::Sent(pending);
-            }
-            Stage::Unsent(message) => {
-                if turn::current() == this.target.pid() {
-                    return Poll::Ready(Err(asked_itself::<M>(this.target.label())));
-                }
-                if let Some(after) = this.timeout {
-                    this.timer = Some(sleep(after)?);
-                }
-                let waker = Some(cx.waker().clone());
-                let sent = PendingReply::send(this.target, message, this.priority, waker, None)?;
-                this.stage = Stage::Sent(sent);
-            }
-            Stage::Over => panic!("an ask was polled after it had ended"),
-        }
-        if let (Some(timer), Some(after)) = (&mut this.timer, this.timeout)
-            && timer.as_mut().poll(cx).is_ready()
-        {
-            this.stage = Stage::Over;
-            return Poll::Ready(Err(timed_out::<M>(&this.target.label(), after)));
-        }
-        Poll::Pending
+        self.poll_whole(cx).map(|(reply, _)| reply)
     }
 }
 
@@ -136,86 +240,4 @@ impl<M: Message> fmt::Debug for Ask<'_, M> {
             .field("timeout", &self.timeout)
             .finish_non_exhaustive()
     }
-}
-
-/// The reply to an ask that has been sent. Dropping it gives up, as with [`Ask`].
-#[must_use = "dropping the pending reply withdraws the ask"]
-pub struct PendingReply<M: Message> {
-    reply: Arc<Reply<M>>,
-    pid: Pid,
-    answered: bool,
-    timer: Option<Box<Timer>>,
-}
-
-struct Timer {
-    sleep: Pin<Box<Sleep>>,
-    after: Duration,
-    actor: String,
-}
-
-impl<M: Message> PendingReply<M> {
-    fn send(
-        target: &dyn Target<M>,
-        message: M,
-        priority: Priority,
-        waker: Option<Waker>,
-        timer: Option<Box<Timer>>,
-    ) -> Result<Self> {
-        let reply = Arc::new(Reply::new(message, waker));
-        target.deliver(reply.clone(), priority)?;
-        Ok(Self { reply, pid: target.pid(), answered: false, timer })
-    }
-}
-
-impl<M: Message> Unpin for PendingReply<M> {}
-
-impl<M: Message> Future for PendingReply<M> {
-    type Output = Result<M::Reply>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        if let Poll::Ready(reply) = self.reply.poll(cx) {
-            self.answered = true;
-            return Poll::Ready(reply);
-        }
-        if turn::current() == self.pid {
-            return Poll::Ready(Err(asked_itself::<M>(format!("#{}", self.pid))));
-        }
-        if let Some(timer) = &mut self.timer {
-            ready!(timer.sleep.as_mut().poll(cx));
-            return Poll::Ready(Err(timed_out::<M>(&timer.actor, timer.after)));
-        }
-        Poll::Pending
-    }
-}
-
-impl<M: Message> Drop for PendingReply<M> {
-    fn drop(&mut self) {
-        if !self.answered {
-            drop(self.reply.abandon());
-        }
-    }
-}
-
-impl<M: Message> fmt::Debug for PendingReply<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PendingReply").field("actor", &self.pid).finish_non_exhaustive()
-    }
-}
-
-fn sleep(after: Duration) -> Result<Pin<Box<Sleep>>> {
-    tokio::runtime::Handle::try_current().map_err(|error| {
-        Error::new(ErrorKind::NoRuntime).because(error).with("call", "ask with a timeout")
-    })?;
-    Ok(Box::pin(tokio::time::sleep(after)))
-}
-
-fn asked_itself<M>(actor: String) -> Error {
-    Error::new(ErrorKind::AskedItself).with("actor", actor).with("message", type_name::<M>())
-}
-
-fn timed_out<M>(actor: &str, after: Duration) -> Error {
-    Error::new(ErrorKind::Timeout)
-        .with("actor", actor)
-        .with("message", type_name::<M>())
-        .with("after", format!("{after:?}"))
 }

@@ -1,15 +1,34 @@
 use std::fmt;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
 
-use crate::{Actor, ActorRef, Pid, System};
+use futures_util::future::{Either, select};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
-/// What a handler or hook knows about its own actor.
+use crate::ask::Target;
+use crate::later::Later;
+use crate::post::Manner;
+use crate::reply::{Asker, Sink};
+use crate::{Actor, ActorRef, ErrorKind, Failure, Header, Headers, Message, Outcome, Pid, SentTo, System};
+
+/// What a handler or hook knows about its own actor, and about the message in hand.
 pub struct Context<A: Actor> {
     myself: ActorRef<A>,
+    headers: Headers,
+    asker: Option<Arc<dyn Asker>>,
 }
 
 impl<A: Actor> Context<A> {
     pub(crate) fn new(myself: ActorRef<A>) -> Self {
-        Self { myself }
+        Self { myself, headers: Headers::default(), asker: None }
+    }
+
+    /// The next message is in hand.
+    pub(crate) fn begin(&mut self, headers: Headers, asker: Option<Arc<dyn Asker>>) {
+        self.headers = headers;
+        self.asker = asker;
     }
 
     /// The reference to this actor.
@@ -36,6 +55,129 @@ impl<A: Actor> Context<A> {
     pub fn stop(&self) {
         self.myself.stop();
     }
+
+    /// The headers beside the message in hand.
+    pub fn headers(&self) -> &Headers {
+        &self.headers
+    }
+
+    /// Sets a header beside the reply. A message that was told has no reply, and this does nothing.
+    pub fn set_reply_header(&self, header: impl Header) {
+        if let Some(asker) = &self.asker {
+            asker.change_headers(&mut |headers| headers.insert(header.clone()));
+        }
+    }
+
+    /// Until when the asker wants the reply, if it said so. An ask that is made while this message is being handled
+    /// does not wait longer.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.asker.as_ref().and_then(|asker| asker.deadline())
+    }
+
+    /// Whether nobody wants the reply any more. Never for a message that was told.
+    pub fn is_cancelled(&self) -> bool {
+        self.asker.as_ref().is_some_and(|asker| asker.is_gone())
+    }
+
+    /// Completes when nobody wants the reply any more, because the ask was cancelled, timed out or was dropped. Never
+    /// for a message that was told.
+    pub fn cancelled(&self) -> impl Future<Output = ()> + Send + use<A> {
+        self.cancellation().cancelled_owned()
+    }
+
+    /// The same as a token, to be given to other tasks.
+    pub fn cancellation(&self) -> CancellationToken {
+        self.asker.as_ref().map_or_else(CancellationToken::new, |asker| asker.gone())
+    }
+
+    /// Lets the handler return without a reply, and somebody else give it: the handler returns the second value.
+    ///
+    /// `M` is the message in hand. A [`Later`] that is dropped unanswered is an error for the asker at once.
+    ///
+    /// ```
+    /// # use dactor_core::{Actor, Context, Handler, Message, Outcome};
+    /// # struct Oracle;
+    /// # impl Actor for Oracle {}
+    /// # struct Question;
+    /// # impl Message for Question { type Reply = u64; }
+    /// impl Handler<Question> for Oracle {
+    ///     async fn handle(&mut self, question: Question, ctx: &mut Context<Self>) -> Outcome<u64> {
+    ///         let (later, promised) = ctx.reply_later::<Question>();
+    ///         tokio::spawn(async move { later.reply(42) });
+    ///         promised
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the message in hand is an ask that wants another type of reply than `M`'s.
+    pub fn reply_later<M: Message>(&mut self) -> (Later<M::Reply>, Outcome<M::Reply>) {
+        let sink = self.asker.take().map(|asker| {
+            asker.pass_on();
+            into_sink::<M::Reply>(asker).unwrap_or_else(|| {
+                panic!("the message in hand is not a `{}`", std::any::type_name::<M>());
+            })
+        });
+        let later = Later::new(sink, self.myself.shared.clone(), std::any::type_name::<M>());
+        (later, Err(Failure::promise()))
+    }
+
+    /// Gives a message to another actor, whose reply goes to whoever asked this one. The handler returns the value. The
+    /// headers, the deadline and the cancellation of the ask go along.
+    ///
+    /// # Errors
+    ///
+    /// When the other actor refuses the message, or its reply is not of the type that was asked for.
+    pub fn forward<B: Actor, M: SentTo<B>>(&mut self, to: &ActorRef<B>, message: M) -> Outcome<M::Reply> {
+        let headers = self.headers.clone();
+        let Some(asker) = self.asker.clone() else {
+            Target::tell(to, message, Manner { priority: M::PRIORITY, headers })?;
+            return Err(Failure::promise());
+        };
+        let Some(sink) = into_sink::<M::Reply>(asker) else {
+            let error = to.shared.error(ErrorKind::Unsupported, std::any::type_name::<M>());
+            return Err(error.with("because", "its reply is of another type than the one asked for").into());
+        };
+        sink.pass_on();
+        to.shared.deliver(message.into_forward(headers, sink), M::PRIORITY)?;
+        self.asker = None;
+        Err(Failure::promise())
+    }
+
+    /// Awaits something beside this actor, and tells it the result as a message. It is given up when the actor ends.
+    ///
+    /// ```
+    /// # use dactor_core::{Actor, Context, Handler, Message, Outcome};
+    /// # struct Reader;
+    /// # impl Actor for Reader {}
+    /// # struct Read; struct Loaded(String);
+    /// # impl Message for Read { type Reply = (); }
+    /// # impl Message for Loaded { type Reply = (); }
+    /// # impl Handler<Loaded> for Reader {
+    /// #     async fn handle(&mut self, _: Loaded, _: &mut Context<Self>) -> Outcome<()> { Ok(()) }
+    /// # }
+    /// impl Handler<Read> for Reader {
+    ///     async fn handle(&mut self, _: Read, ctx: &mut Context<Self>) -> Outcome<()> {
+    ///         ctx.pipe(async { Loaded(tokio::fs::read_to_string("notes").await.unwrap_or_default()) });
+    ///         Ok(())
+    ///     }
+    /// }
+    /// ```
+    pub fn pipe<M: SentTo<A>>(&self, future: impl Future<Output = M> + Send + 'static) {
+        let myself = self.myself.clone();
+        tokio::spawn(async move {
+            let ended = pin!(myself.wait());
+            if let Either::Left((message, _)) = select(pin!(future), ended).await {
+                // Refused when the actor stops: a dead letter by then.
+                let _ = myself.tell(message);
+            }
+        });
+    }
+}
+
+fn into_sink<R: 'static>(asker: Arc<dyn Asker>) -> Option<Arc<dyn Sink<R>>> {
+    asker.into_sink().downcast::<Arc<dyn Sink<R>>>().ok().map(|sink| *sink)
 }
 
 impl<A: Actor> fmt::Debug for Context<A> {

@@ -1,18 +1,17 @@
-//! Messages of any type in one queue.
+//! A message with its type erased, and the way to its handler and back.
 
 use std::any::{Any, type_name};
-use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Poll, ready};
 
-use pin_project_lite::pin_project;
 use stackfuture::StackFuture;
 
+use crate::handling::handle;
+use crate::interceptor::{Inbound, Mode};
+use crate::owed::{Answer, Nothing, Told};
 use crate::panic::Panic;
-use crate::reply::Reply;
-use crate::{Actor, Context, Error, ErrorKind, Failure, Handler, Message, Outcome};
+use crate::reply::{Claim, Reply, Sink};
+use crate::shared::Shared;
+use crate::{Actor, Context, Error, ErrorKind, Failure, Handler, Headers, Message, Pid};
 
 /// A handler's future lives in this many bytes inside the cell; a larger one is boxed.
 const INLINE: usize = 256;
@@ -31,11 +30,19 @@ pub(crate) enum Handled {
     Panicked(Panic),
 }
 
-/// Whether an asker got the answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Told {
-    Somebody,
-    Nobody,
+/// Where a message is handled.
+pub(crate) struct Scene<'a, A: Actor> {
+    pub(crate) actor: &'a mut A,
+    pub(crate) ctx: &'a mut Context<A>,
+    pub(crate) target: &'a Shared<A>,
+    pub(crate) inbound: Option<&'a [Arc<dyn Inbound>]>,
+}
+
+/// Names an actor in an error.
+pub(crate) trait Labelled: Send + Sync {
+    fn label(&self) -> String;
+    fn pid(&self) -> Pid;
+    fn actor_type(&self) -> &'static str;
 }
 
 /// A message for `A`, whatever its type, with what is needed to answer it.
@@ -49,11 +56,11 @@ enum Kind<A> {
 }
 
 impl<A: Actor> Envelope<A> {
-    pub(crate) fn tell<M: Message>(message: M) -> Self
+    pub(crate) fn tell<M: Message>(message: M, headers: Headers) -> Self
     where
         A: Handler<M>,
     {
-        Self { kind: Kind::Tell(Box::new(Tell(message))) }
+        Self { kind: Kind::Tell(Box::new(Tell { message, headers })) }
     }
 
     pub(crate) fn ask<M: Message>(reply: Arc<Reply<M>>) -> Self
@@ -61,6 +68,14 @@ impl<A: Actor> Envelope<A> {
         A: Handler<M>,
     {
         Self { kind: Kind::Ask(reply) }
+    }
+
+    /// A message whose handler answers somebody who asked another actor.
+    pub(crate) fn forward<M: Message>(message: M, headers: Headers, asker: Arc<dyn Sink<M::Reply>>) -> Self
+    where
+        A: Handler<M>,
+    {
+        Self { kind: Kind::Tell(Box::new(Forwarded { message, headers, asker })) }
     }
 
     pub(crate) fn message_type(&self) -> &'static str {
@@ -78,23 +93,19 @@ impl<A: Actor> Envelope<A> {
         }
     }
 
-    /// Starts the handler. `None` when the asker has given up: the message is skipped.
-    pub(crate) fn dispatch<'a>(
-        self,
-        actor: &'a mut A,
-        ctx: &'a mut Context<A>,
-        target: &'a dyn Labelled,
-    ) -> Option<Running<'a>> {
+    /// Starts the handler. `None` when nobody wants the answer any more: the message is skipped.
+    pub(crate) fn dispatch(self, scene: Scene<'_, A>) -> Option<Running<'_>> {
         match self.kind {
-            Kind::Tell(tell) => Some(tell.dispatch(actor, ctx)),
-            Kind::Ask(ask) => ask.dispatch(actor, ctx, target),
+            Kind::Tell(tell) => tell.dispatch(scene),
+            Kind::Ask(ask) => ask.dispatch(scene),
         }
     }
 
     /// Answers the asker, if there is one, that the message is not going to be handled.
     pub(crate) fn refuse(self, error: &Error) {
-        if let Kind::Ask(ask) = self.kind {
-            ask.refuse(error.clone());
+        match self.kind {
+            Kind::Tell(tell) => tell.refuse(error),
+            Kind::Ask(ask) => ask.refuse(error),
         }
     }
 
@@ -114,33 +125,29 @@ impl<A> std::fmt::Debug for Envelope<A> {
 }
 
 trait Tells<A: Actor>: Send {
-    fn dispatch<'a>(self: Box<Self>, actor: &'a mut A, ctx: &'a mut Context<A>) -> Running<'a>;
+    fn dispatch<'a>(self: Box<Self>, scene: Scene<'a, A>) -> Option<Running<'a>>;
     fn message_type(&self) -> &'static str;
     fn describe(&self) -> Option<String>;
+    fn refuse(&self, error: &Error);
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
 trait Asks<A: Actor>: Send + Sync {
-    fn dispatch<'a>(
-        self: Arc<Self>,
-        actor: &'a mut A,
-        ctx: &'a mut Context<A>,
-        target: &'a dyn Labelled,
-    ) -> Option<Running<'a>>;
+    fn dispatch<'a>(self: Arc<Self>, scene: Scene<'a, A>) -> Option<Running<'a>>;
     fn message_type(&self) -> &'static str;
     fn describe(&self) -> Option<String>;
-    fn refuse(&self, error: Error);
+    fn refuse(&self, error: &Error);
 }
 
-pub(crate) struct Tell<M>(pub(crate) M);
+pub(crate) struct Tell<M> {
+    pub(crate) message: M,
+    headers: Headers,
+}
 
 impl<A: Handler<M>, M: Message> Tells<A> for Tell<M> {
-    fn dispatch<'a>(self: Box<Self>, actor: &'a mut A, ctx: &'a mut Context<A>) -> Running<'a> {
-        let Tell(message) = *self;
-        match catch_unwind(AssertUnwindSafe(|| actor.handle(message, ctx))) {
-            Ok(handling) => Running::from_or_box(Telling { handling }),
-            Err(payload) => Running::from_or_box(std::future::ready(Handled::Panicked(Panic::new(payload)))),
-        }
+    fn dispatch<'a>(self: Box<Self>, scene: Scene<'a, A>) -> Option<Running<'a>> {
+        let Tell { message, headers } = *self;
+        Some(handle(scene, message, headers, Mode::Tell, Nothing))
     }
 
     fn message_type(&self) -> &'static str {
@@ -148,8 +155,10 @@ impl<A: Handler<M>, M: Message> Tells<A> for Tell<M> {
     }
 
     fn describe(&self) -> Option<String> {
-        self.0.describe()
+        self.message.describe()
     }
+
+    fn refuse(&self, _: &Error) {}
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self
@@ -157,21 +166,18 @@ impl<A: Handler<M>, M: Message> Tells<A> for Tell<M> {
 }
 
 impl<A: Handler<M>, M: Message> Asks<A> for Reply<M> {
-    fn dispatch<'a>(
-        self: Arc<Self>,
-        actor: &'a mut A,
-        ctx: &'a mut Context<A>,
-        target: &'a dyn Labelled,
-    ) -> Option<Running<'a>> {
-        let message = self.take_message()?;
-        let mut answer = Answer { reply: self, target, answered: false };
-        Some(match catch_unwind(AssertUnwindSafe(|| actor.handle(message, ctx))) {
-            Ok(handling) => Running::from_or_box(Asking { handling, answer }),
-            Err(payload) => {
-                let handled = answer.panicked(Panic::new(payload));
-                Running::from_or_box(std::future::ready(handled))
+    fn dispatch<'a>(self: Arc<Self>, scene: Scene<'a, A>) -> Option<Running<'a>> {
+        let kind = match self.claim() {
+            Claim::Message(message, headers) => {
+                let answer = Answer::new::<M>(self, scene.target);
+                return Some(handle(scene, message, headers, Mode::Ask, answer));
             }
-        })
+            Claim::Withdrawn => return None,
+            Claim::Late => ErrorKind::Timeout,
+            Claim::Cancelled => ErrorKind::Cancelled,
+        };
+        Sink::answer(&*self, Err(scene.target.error(kind, type_name::<M>())));
+        None
     }
 
     fn message_type(&self) -> &'static str {
@@ -182,103 +188,41 @@ impl<A: Handler<M>, M: Message> Asks<A> for Reply<M> {
         self.describe_message()
     }
 
-    fn refuse(&self, error: Error) {
-        self.answer(Err(error));
+    fn refuse(&self, error: &Error) {
+        Sink::answer(self, Err(error.clone()));
     }
 }
 
-pin_project! {
-    /// Runs the handler of a tell.
-    struct Telling<F> {
-        #[pin]
-        handling: F,
-    }
+struct Forwarded<M: Message> {
+    message: M,
+    headers: Headers,
+    asker: Arc<dyn Sink<M::Reply>>,
 }
 
-impl<F: Future<Output = Outcome<R>>, R> Future for Telling<F> {
-    type Output = Handled;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Handled> {
-        let handling = self.project().handling;
-        Poll::Ready(match catch_unwind(AssertUnwindSafe(|| handling.poll(cx))) {
-            Ok(outcome) => match ready!(outcome) {
-                Ok(_) => Handled::Done,
-                Err(failure) => Handled::Failed(failure, Told::Nobody),
-            },
-            Err(payload) => Handled::Panicked(Panic::new(payload)),
-        })
-    }
-}
-
-pin_project! {
-    /// Runs the handler of an ask and answers with its outcome.
-    struct Asking<'a, F, M: Message> {
-        #[pin]
-        handling: F,
-        answer: Answer<'a, M>,
-    }
-}
-
-impl<F: Future<Output = Outcome<M::Reply>>, M: Message> Future for Asking<'_, F, M> {
-    type Output = Handled;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Handled> {
-        let this = self.project();
-        let handling = this.handling;
-        Poll::Ready(match catch_unwind(AssertUnwindSafe(|| handling.poll(cx))) {
-            Ok(outcome) => this.answer.handled(ready!(outcome)),
-            Err(payload) => this.answer.panicked(Panic::new(payload)),
-        })
-    }
-}
-
-/// Owes the asker an answer: dropped without one, because the handler was, it says that the actor is gone.
-struct Answer<'a, M: Message> {
-    reply: Arc<Reply<M>>,
-    target: &'a dyn Labelled,
-    answered: bool,
-}
-
-/// Names an actor in an error.
-pub(crate) trait Labelled: Send + Sync {
-    fn label(&self) -> String;
-}
-
-impl<M: Message> Answer<'_, M> {
-    fn give(&mut self, answer: Result<M::Reply, Error>) -> Told {
-        self.answered = true;
-        if self.reply.answer(answer) { Told::Somebody } else { Told::Nobody }
-    }
-
-    fn handled(&mut self, outcome: Outcome<M::Reply>) -> Handled {
-        match outcome {
-            Ok(reply) => match self.give(Ok(reply)) {
-                Told::Somebody => Handled::Done,
-                Told::Nobody => Handled::Unheard,
-            },
-            Err(failure) => {
-                let told = self.give(Err(self.error(ErrorKind::Failed).because_shared(failure.shared())));
-                Handled::Failed(failure, told)
-            }
+impl<A: Handler<M>, M: Message> Tells<A> for Forwarded<M> {
+    fn dispatch<'a>(self: Box<Self>, scene: Scene<'a, A>) -> Option<Running<'a>> {
+        let Forwarded { message, headers, asker } = *self;
+        if asker.is_gone() {
+            return None;
         }
+        let answer = Answer::new::<M>(asker, scene.target);
+        Some(handle(scene, message, headers, Mode::Ask, answer))
     }
 
-    fn panicked(&mut self, panic: Panic) -> Handled {
-        self.give(Err(self.error(ErrorKind::Panicked).because(panic.clone())));
-        Handled::Panicked(panic)
+    fn message_type(&self) -> &'static str {
+        type_name::<M>()
     }
 
-    fn error(&self, kind: ErrorKind) -> Error {
-        Error::new(kind).with("actor", self.target.label()).with("message", type_name::<M>())
+    fn describe(&self) -> Option<String> {
+        self.message.describe()
     }
-}
 
-impl<M: Message> Drop for Answer<'_, M> {
-    fn drop(&mut self) {
-        if !self.answered {
-            let error = self.error(ErrorKind::Stopped);
-            self.give(Err(error));
-        }
+    fn refuse(&self, error: &Error) {
+        self.asker.answer(Err(error.clone()));
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
     }
 }
 

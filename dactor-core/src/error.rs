@@ -28,6 +28,20 @@ pub enum ErrorKind {
     Panicked,
     /// The reply did not arrive within the time the asker allowed.
     Timeout,
+    /// The asker cancelled the ask.
+    Cancelled,
+    /// The handler promised a reply for later, and it was dropped.
+    NoReply,
+    /// An interceptor refused the message; the context says for what reason.
+    Rejected,
+    /// An interceptor refused the message for now: [`Error::retry_after`] says when to try again.
+    RetryLater,
+    /// An interceptor dropped the message.
+    Dropped,
+    /// An interceptor panicked over the message.
+    InterceptorPanicked,
+    /// A header cannot be read, or cannot leave the process.
+    InvalidHeader,
     /// The actor awaited an ask to itself inside its own turn, which could never be answered.
     AskedItself,
     /// The actor did not start.
@@ -46,7 +60,7 @@ pub enum ErrorKind {
     NoBackend,
     /// The backend could not do what it was asked.
     Backend,
-    /// The adapter declares that it cannot do this.
+    /// The backend, or the way in which it was called, cannot do this.
     Unsupported,
 }
 
@@ -62,6 +76,13 @@ impl ErrorKind {
             Self::Failed => "the handler failed",
             Self::Panicked => "the handler panicked",
             Self::Timeout => "no reply in time",
+            Self::Cancelled => "the ask was cancelled",
+            Self::NoReply => "the promised reply was dropped",
+            Self::Rejected => "the message was rejected",
+            Self::RetryLater => "the message was refused for now",
+            Self::Dropped => "the message was dropped",
+            Self::InterceptorPanicked => "an interceptor panicked",
+            Self::InvalidHeader => "the header is not valid",
             Self::AskedItself => "an actor cannot await its own reply inside its own turn",
             Self::StartFailed => "the actor did not start",
             Self::NameTaken => "the name is taken",
@@ -71,7 +92,7 @@ impl ErrorKind {
             Self::NoRuntime => "there is no tokio runtime here",
             Self::NoBackend => "the system has no backend",
             Self::Backend => "the backend failed",
-            Self::Unsupported => "the backend does not support this",
+            Self::Unsupported => "this is not supported",
         }
     }
 }

@@ -126,7 +126,7 @@ impl Events {
         self.bury(target, message, &error, || None);
     }
 
-    fn bury(
+    pub(crate) fn bury(
         &self,
         target: &dyn Labelled,
         message: &'static str,

@@ -38,10 +38,30 @@ impl Failure {
         &*self.source
     }
 
+    /// Says that the handler has passed the reply on, instead of giving it.
+    pub(crate) fn promise() -> Self {
+        Promise.into()
+    }
+
+    pub(crate) fn is_promise(&self) -> bool {
+        self.source.is::<Promise>()
+    }
+
     pub(crate) fn shared(&self) -> Arc<dyn StdError + Send + Sync> {
         self.source.clone()
     }
 }
+
+#[derive(Debug)]
+struct Promise;
+
+impl fmt::Display for Promise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the reply comes later")
+    }
+}
+
+impl StdError for Promise {}
 
 impl<E: StdError + Send + Sync + 'static> From<E> for Failure {
     fn from(error: E) -> Self {

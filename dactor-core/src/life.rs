@@ -21,15 +21,17 @@ use std::task::Poll;
 
 use futures_util::FutureExt;
 
-use crate::envelope::{Envelope, Handled, Labelled, Told};
+use crate::envelope::{Envelope, Handled, Labelled, Scene};
 use crate::linger::Linger;
 use crate::mailbox::{Ending, Park, Taken};
+use crate::owed::Told;
 use crate::panic::{Panic, contain, discard};
+use crate::pipeline::Chain;
 use crate::seed::Seed;
 use crate::shared::Shared;
 use crate::system::Enrolment;
 use crate::turn::{Entered, Mode, Progress, Slate};
-use crate::{Actor, ActorRef, Context, Directive, Error, ErrorKind, Outcome, StopReason};
+use crate::{Actor, ActorRef, Context, Directive, Error, ErrorKind, Inbound, Outcome, StopReason};
 
 /// How many messages one turn handles at the most, before the runtime gets to look at its own signals and
 /// other actors run.
@@ -94,10 +96,11 @@ pub(crate) fn live<A: Actor>(
     enrolment: Enrolment,
     seed: Seed<A>,
     on_panic: Directive,
+    inbound: Chain<dyn Inbound>,
 ) -> impl Future<Output = ()> + Send {
-    let ctx = Context::new(ActorRef { shared: shared.clone() });
+    let ctx = Context::new(ActorRef::of(shared.clone()));
     let estate = Estate { shared, batch: VecDeque::new(), enrolment: Some(enrolment) };
-    let mut alive = Alive { seed, ctx, on_panic, estate };
+    let mut alive = Alive { seed, ctx, on_panic, inbound, estate };
     async move {
         let reason = alive.run().await;
         discard(alive.seed.take());
@@ -110,6 +113,7 @@ struct Alive<A: Actor> {
     seed: Seed<A>,
     ctx: Context<A>,
     on_panic: Directive,
+    inbound: Chain<dyn Inbound>,
     estate: Estate<A>,
 }
 
@@ -167,7 +171,7 @@ impl<A: Actor> Alive<A> {
         let mut handled = 0;
         let mut linger = Linger::default();
         loop {
-            let Self { seed, ctx, estate, on_panic } = self;
+            let Self { seed, ctx, estate, on_panic, inbound } = self;
             let Estate { shared, batch, .. } = estate;
             let shared = &**shared;
             let signals = shared.mailbox.signals();
@@ -195,7 +199,13 @@ impl<A: Actor> Alive<A> {
             let message = envelope.message_type();
             // Pinned where it is made: a running handler is large, and moving it is what a tell would cost.
             let outcome = {
-                let running = pin!(envelope.dispatch(instance, ctx, shared));
+                let scene = Scene {
+                    actor: &mut *instance,
+                    ctx: &mut *ctx,
+                    target: shared,
+                    inbound: inbound.as_deref(),
+                };
+                let running = pin!(envelope.dispatch(scene));
                 let Some(running) = running.as_pin_mut() else { continue };
                 guarded(shared, running).await
             };
@@ -209,7 +219,7 @@ impl<A: Actor> Alive<A> {
                     let error = error(shared, ErrorKind::Failed)
                         .with("message", message)
                         .because_shared(failure.shared());
-                    if told == Told::Nobody {
+                    if told != Told::Somebody {
                         shared.head.system.events().failed(shared, message, &error);
                     }
                     match hook(shared, instance.on_error(&failure, ctx)).await {

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use crate::envelope::{Envelope, Tell};
-use crate::reply::Reply;
-use crate::{Actor, Handler, Priority};
+use crate::reply::{Reply, Sink};
+use crate::{Actor, Handler, Headers, Priority};
 
 /// Something that can be sent to an actor.
 ///
@@ -18,6 +18,11 @@ pub trait Message: Send + 'static {
 
     /// The lane it travels in; `#[message(priority = High)]` on the derive sets it.
     const PRIORITY: Priority = Priority::Normal;
+
+    /// Whether an asker who gives up, by dropping the ask, by its timeout or by cancelling, takes the running handler
+    /// along: it is dropped at its await. Otherwise it finishes, and may look at
+    /// [`Context::cancelled`](crate::Context::cancelled). `#[message(abort)]` on the derive sets it.
+    const ABORT: bool = false;
 
     /// The message as a text for dead letters; nothing unless it opts in, because messages may hold secrets.
     /// `#[message(debug)]` on the derive gives its `Debug` text.
@@ -38,7 +43,7 @@ pub trait Message: Send + 'static {
 )]
 pub trait SentTo<A: Actor>: Message + sealed::Sealed<A> {
     #[doc(hidden)]
-    fn into_tell(self) -> Envelope<A>;
+    fn into_tell(self, headers: Headers) -> Envelope<A>;
     #[doc(hidden)]
     fn take_back(envelope: Envelope<A>) -> Option<Self>
     where
@@ -47,19 +52,27 @@ pub trait SentTo<A: Actor>: Message + sealed::Sealed<A> {
     fn into_ask(reply: Arc<Reply<Self>>) -> Envelope<A>
     where
         Self: Sized;
+    #[doc(hidden)]
+    fn into_forward(self, headers: Headers, asker: Arc<dyn Sink<Self::Reply>>) -> Envelope<A>
+    where
+        Self: Sized;
 }
 
 impl<A: Handler<M>, M: Message> SentTo<A> for M {
-    fn into_tell(self) -> Envelope<A> {
-        Envelope::tell(self)
+    fn into_tell(self, headers: Headers) -> Envelope<A> {
+        Envelope::tell(self, headers)
     }
 
     fn take_back(envelope: Envelope<A>) -> Option<Self> {
-        envelope.into_message().and_then(|any| any.downcast::<Tell<M>>().ok()).map(|tell| tell.0)
+        envelope.into_message().and_then(|any| any.downcast::<Tell<M>>().ok()).map(|tell| tell.message)
     }
 
     fn into_ask(reply: Arc<Reply<M>>) -> Envelope<A> {
         Envelope::ask(reply)
+    }
+
+    fn into_forward(self, headers: Headers, asker: Arc<dyn Sink<M::Reply>>) -> Envelope<A> {
+        Envelope::forward(self, headers, asker)
     }
 }
 

@@ -13,6 +13,10 @@ impl Pid {
         Self(LAST.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
+    pub(crate) fn from_number(number: u64) -> Self {
+        Self(number)
+    }
+
     /// The bare number.
     pub fn get(self) -> u64 {
         self.0

@@ -1,7 +1,4 @@
-use std::fmt;
-
-use crate::ask::Ask;
-use crate::{Actor, ActorRef, Error, ErrorKind, Message, Recipient, Result, SendError, SentTo};
+use crate::{Error, ErrorKind, Result};
 
 /// Which lane of a mailbox a message travels in.
 ///
@@ -50,69 +47,5 @@ impl TryFrom<u8> for Priority {
                 Err(Error::new(ErrorKind::InvalidPriority).with("level", level).with("expected", "0, 1 or 2"))
             }
         }
-    }
-}
-
-/// An actor, for messages that are sent with one priority, whatever their types say: from [`ActorRef::at`] or
-/// [`Recipient::at`].
-#[must_use]
-pub struct At<'a, R> {
-    to: &'a R,
-    priority: Priority,
-}
-
-impl<'a, R> At<'a, R> {
-    pub(crate) fn new(to: &'a R, priority: Priority) -> Self {
-        Self { to, priority }
-    }
-}
-
-impl<'a, A: Actor> At<'a, ActorRef<A>> {
-    /// See [`ActorRef::tell`].
-    pub fn tell<M: SentTo<A>>(&self, message: M) -> Result<()> {
-        self.to.shared.tell(message, self.priority)
-    }
-
-    /// See [`ActorRef::try_tell`].
-    pub fn try_tell<M: SentTo<A>>(&self, message: M) -> Result<(), SendError<M>> {
-        self.to.shared.try_tell(message, self.priority)
-    }
-
-    /// See [`ActorRef::send`].
-    pub async fn send<M: SentTo<A>>(&self, message: M) -> Result<()> {
-        self.to.shared.send(message.into_tell(), self.priority).await
-    }
-
-    /// See [`ActorRef::ask`].
-    pub fn ask<M: SentTo<A>>(&self, message: M) -> Ask<'a, M> {
-        Ask::new(&*self.to.shared, message, self.priority)
-    }
-}
-
-impl<'a, M: Message> At<'a, Recipient<M>> {
-    /// See [`ActorRef::tell`].
-    pub fn tell(&self, message: M) -> Result<()> {
-        self.to.target.tell(message, self.priority)
-    }
-
-    /// See [`ActorRef::try_tell`].
-    pub fn try_tell(&self, message: M) -> Result<(), SendError<M>> {
-        self.to.target.try_tell(message, self.priority)
-    }
-
-    /// See [`ActorRef::send`].
-    pub async fn send(&self, message: M) -> Result<()> {
-        self.to.target.send(message, self.priority).await
-    }
-
-    /// See [`ActorRef::ask`].
-    pub fn ask(&self, message: M) -> Ask<'a, M> {
-        Ask::new(&*self.to.target, message, self.priority)
-    }
-}
-
-impl<R: fmt::Debug> fmt::Debug for At<'_, R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("At").field("to", self.to).field("priority", &self.priority).finish()
     }
 }

@@ -2,7 +2,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::ask::{Ask, Target};
-use crate::{At, Message, Pid, Priority, Result, SendError};
+use crate::post::Manner;
+use crate::{Header, Message, Pid, Post, Priority, Result, SendError};
 
 /// Any actor that handles `M`, whatever its type.
 pub struct Recipient<M: Message> {
@@ -16,27 +17,32 @@ impl<M: Message> Recipient<M> {
 
     /// See [`ActorRef::tell`](crate::ActorRef::tell).
     pub fn tell(&self, message: M) -> Result<()> {
-        self.target.tell(message, M::PRIORITY)
+        self.target.tell(message, Manner::of::<M>())
     }
 
     /// See [`ActorRef::try_tell`](crate::ActorRef::try_tell).
     pub fn try_tell(&self, message: M) -> Result<(), SendError<M>> {
-        self.target.try_tell(message, M::PRIORITY)
+        self.target.try_tell(message, Manner::of::<M>())
     }
 
     /// See [`ActorRef::send`](crate::ActorRef::send).
     pub async fn send(&self, message: M) -> Result<()> {
-        self.target.send(message, M::PRIORITY).await
+        self.target.send(message, Manner::of::<M>()).await
     }
 
     /// See [`ActorRef::ask`](crate::ActorRef::ask).
     pub fn ask(&self, message: M) -> Ask<'_, M> {
-        Ask::new(&*self.target, message, M::PRIORITY)
+        Ask::new(&*self.target, message, Manner::of::<M>())
     }
 
     /// See [`ActorRef::at`](crate::ActorRef::at).
-    pub fn at(&self, priority: Priority) -> At<'_, Self> {
-        At::new(self, priority)
+    pub fn at(&self, priority: Priority) -> Post<'_, Self> {
+        Post::new(self).at(priority)
+    }
+
+    /// See [`ActorRef::header`](crate::ActorRef::header).
+    pub fn header(&self, header: impl Header) -> Post<'_, Self> {
+        Post::new(self).header(header)
     }
 
     /// The actor's number.

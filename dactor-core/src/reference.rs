@@ -1,12 +1,21 @@
-use std::any::Any;
+use std::any::{Any, type_name};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
-use crate::ask::Ask;
+use crate::ask::{Ask, Sending, Target};
+use crate::envelope::Labelled;
 use crate::mailbox::Ending;
+use crate::outbound::{depart, nobody_waits};
+use crate::pipeline::{Chain, extend};
+use crate::post::Manner;
+use crate::reply::Reply;
 use crate::shared::{Control, Shared};
-use crate::{Actor, At, Pid, Priority, Recipient, Result, SendError, SentTo, StopReason, System};
+use crate::{
+    Actor, Error, Header, Mode, Outbound, Pid, Post, Priority, Recipient, Result, SendError, SentTo,
+    StopReason, System,
+};
 
 /// A handle to an actor: storable, cheap to clone, the same type on every backend.
 ///
@@ -14,17 +23,23 @@ use crate::{Actor, At, Pid, Priority, Recipient, Result, SendError, SentTo, Stop
 /// is stopped. Two refs are equal when they mean the same actor.
 pub struct ActorRef<A: Actor> {
     pub(crate) shared: Arc<Shared<A>>,
+    outbound: Chain<dyn Outbound>,
 }
 
 impl<A: Actor> ActorRef<A> {
+    pub(crate) fn of(shared: Arc<Shared<A>>) -> Self {
+        let outbound = shared.head.outbound.clone();
+        Self { shared, outbound }
+    }
+
     /// Sends a message and does not wait for anything. An error says that the message will not be handled.
     pub fn tell<M: SentTo<A>>(&self, message: M) -> Result<()> {
-        self.shared.tell(message, M::PRIORITY)
+        Target::tell(self, message, Manner::of::<M>())
     }
 
     /// Like [`tell`](Self::tell), but hands a refused message back.
     pub fn try_tell<M: SentTo<A>>(&self, message: M) -> Result<(), SendError<M>> {
-        self.shared.try_tell(message, M::PRIORITY)
+        Target::try_tell(self, message, Manner::of::<M>())
     }
 
     /// Sends a message, waiting for room where the mailbox makes senders wait ([`Overflow::Block`]); senders get
@@ -35,14 +50,14 @@ impl<A: Actor> ActorRef<A> {
     ///
     /// [`Overflow::Block`]: crate::Overflow::Block
     pub async fn send<M: SentTo<A>>(&self, message: M) -> Result<()> {
-        self.shared.send(message.into_tell(), M::PRIORITY).await
+        self.dispatch(message, Manner::of::<M>()).await
     }
 
     /// Sends a message and gives the handler's reply.
     ///
     /// The ask is sent when it is first polled, like any Rust future; [`Ask::enqueue`] sends it at once.
     pub fn ask<M: SentTo<A>>(&self, message: M) -> Ask<'_, M> {
-        Ask::new(&*self.shared, message, M::PRIORITY)
+        Ask::new(self, message, Manner::of::<M>())
     }
 
     /// This actor, for sending with another [`Priority`] than the message's own.
@@ -53,18 +68,51 @@ impl<A: Actor> ActorRef<A> {
     /// actor.at(Priority::High).tell(message)
     /// # }
     /// ```
-    pub fn at(&self, priority: Priority) -> At<'_, Self> {
-        At::new(self, priority)
+    pub fn at(&self, priority: Priority) -> Post<'_, Self> {
+        Post::new(self).at(priority)
+    }
+
+    /// This actor, for sending with a header beside the message.
+    pub fn header(&self, header: impl Header) -> Post<'_, Self> {
+        Post::new(self).header(header)
+    }
+
+    /// The same actor, through a ref whose messages this interceptor sees, behind those that the ref has already.
+    pub fn outbound(&self, interceptor: impl Outbound) -> Self {
+        let outbound = extend(&self.outbound, vec![Arc::new(interceptor)]);
+        Self { shared: self.shared.clone(), outbound }
+    }
+
+    pub(crate) async fn dispatch<M: SentTo<A>>(&self, message: M, mut manner: Manner) -> Result<()> {
+        if self.outbound.is_some() {
+            match depart(self, &message, Mode::Tell, &mut manner.headers) {
+                Ok(Duration::ZERO) => {}
+                Ok(delay) => tokio::time::sleep(delay).await,
+                Err(error) => {
+                    self.bury(&message, &error);
+                    return Err(error);
+                }
+            }
+        }
+        self.shared.send(message.into_tell(manner.headers), manner.priority).await
+    }
+
+    /// Whether the interceptors let a message go at once.
+    fn departs<M: SentTo<A>>(&self, message: &M, manner: &mut Manner) -> Result<()> {
+        match depart(self, message, Mode::Tell, &mut manner.headers)? {
+            Duration::ZERO => Ok(()),
+            delay => Err(nobody_waits::<M>(self, delay)),
+        }
     }
 
     /// This actor as the receiver of one type of message.
     pub fn recipient<M: SentTo<A>>(&self) -> Recipient<M> {
-        Recipient::new(self.shared.clone())
+        Recipient::new(Arc::new(self.clone()))
     }
 
     /// A handle that does not keep the actor's memory.
     pub fn downgrade(&self) -> WeakRef<A> {
-        WeakRef { shared: Arc::downgrade(&self.shared) }
+        WeakRef { shared: Arc::downgrade(&self.shared), outbound: self.outbound.clone() }
     }
 
     /// Stops the actor after its current message. Queued messages become dead letters, their askers get
@@ -128,9 +176,64 @@ impl<A: Actor> ActorRef<A> {
     }
 }
 
+impl<A: Actor> Labelled for ActorRef<A> {
+    fn label(&self) -> String {
+        self.shared.label()
+    }
+
+    fn pid(&self) -> Pid {
+        self.shared.head.pid
+    }
+
+    fn actor_type(&self) -> &'static str {
+        self.shared.actor_type()
+    }
+}
+
+impl<A: Actor, M: SentTo<A>> Target<M> for ActorRef<A> {
+    fn tell(&self, message: M, mut manner: Manner) -> Result<()> {
+        if self.outbound.is_some()
+            && let Err(error) = self.departs(&message, &mut manner)
+        {
+            self.bury(&message, &error);
+            return Err(error);
+        }
+        self.shared.tell(message, manner)
+    }
+
+    fn try_tell(&self, message: M, mut manner: Manner) -> Result<(), SendError<M>> {
+        if self.outbound.is_some()
+            && let Err(reason) = self.departs(&message, &mut manner)
+        {
+            return Err(SendError { message, reason });
+        }
+        self.shared.try_tell(message, manner)
+    }
+
+    fn send(&self, message: M, manner: Manner) -> Sending<'_> {
+        Box::pin(self.dispatch(message, manner))
+    }
+
+    fn deliver(&self, reply: Arc<Reply<M>>, priority: Priority) -> Result<()> {
+        self.shared.deliver(M::into_ask(reply), priority)
+    }
+
+    fn outbound(&self) -> &Chain<dyn Outbound> {
+        &self.outbound
+    }
+
+    fn labelled(&self) -> Arc<dyn Labelled> {
+        self.shared.clone()
+    }
+
+    fn bury(&self, message: &M, error: &Error) {
+        self.system().events().bury(self, type_name::<M>(), error, || message.describe());
+    }
+}
+
 impl<A: Actor> Clone for ActorRef<A> {
     fn clone(&self) -> Self {
-        Self { shared: self.shared.clone() }
+        Self { shared: self.shared.clone(), outbound: self.outbound.clone() }
     }
 }
 
@@ -157,18 +260,19 @@ impl<A: Actor> fmt::Debug for ActorRef<A> {
 /// A handle that keeps nothing alive.
 pub struct WeakRef<A: Actor> {
     shared: Weak<Shared<A>>,
+    outbound: Chain<dyn Outbound>,
 }
 
 impl<A: Actor> WeakRef<A> {
     /// The full handle, while the actor lives or another full handle exists.
     pub fn upgrade(&self) -> Option<ActorRef<A>> {
-        self.shared.upgrade().map(|shared| ActorRef { shared })
+        Some(ActorRef { shared: self.shared.upgrade()?, outbound: self.outbound.clone() })
     }
 }
 
 impl<A: Actor> Clone for WeakRef<A> {
     fn clone(&self) -> Self {
-        Self { shared: self.shared.clone() }
+        Self { shared: self.shared.clone(), outbound: self.outbound.clone() }
     }
 }
 

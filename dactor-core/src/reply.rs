@@ -3,45 +3,114 @@
 //! One allocation serves both ways. The asker holds it to await the reply, the mailbox holds it as the
 //! envelope.
 
-use std::sync::PoisonError;
+use std::any::Any;
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
 use crate::sync::{Mutex, MutexGuard};
-use crate::{Message, Result};
+use crate::{Headers, Message, Result};
 
 /// An ask in flight.
 pub struct Reply<M: Message> {
+    terms: Terms,
     state: Mutex<State<M>>,
+}
+
+/// When an asker does not want the answer any more.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Terms {
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) cancel: Option<CancellationToken>,
+}
+
+impl Terms {
+    fn is_cancelled(&self) -> bool {
+        self.cancel.as_ref().is_some_and(CancellationToken::is_cancelled)
+    }
+
+    fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| deadline <= Instant::now())
+    }
 }
 
 struct State<M: Message> {
     /// Until the handler, or an asker who gave up, takes it.
     message: Option<M>,
+    headers: Headers,
     /// The asker has given up.
     abandoned: bool,
+    /// Made when a handler wants to know of that.
+    gone: Option<CancellationToken>,
     waker: Option<Waker>,
+    /// The answer is not to leave yet.
+    held: bool,
+    passed_on: bool,
+    answered: bool,
     answer: Option<Result<M::Reply>>,
+    reply_headers: Headers,
+}
+
+/// What a handler finds.
+#[derive(Debug)]
+pub(crate) enum Claim<M> {
+    Message(M, Headers),
+    /// The asker took it back.
+    Withdrawn,
+    /// The asker's deadline has passed.
+    Late,
+    /// The asker has cancelled it.
+    Cancelled,
 }
 
 impl<M: Message> Reply<M> {
-    pub(crate) fn new(message: M, waker: Option<Waker>) -> Self {
-        Self { state: Mutex::new(State { message: Some(message), abandoned: false, waker, answer: None }) }
+    pub(crate) fn new(message: M, headers: Headers, terms: Terms, waker: Option<Waker>) -> Self {
+        let state = State {
+            message: Some(message),
+            headers,
+            abandoned: false,
+            gone: None,
+            waker,
+            held: false,
+            passed_on: false,
+            answered: false,
+            answer: None,
+            reply_headers: Headers::default(),
+        };
+        Self { terms, state: Mutex::new(state) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State<M>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The message, unless it is taken already or the asker has given up.
-    pub(crate) fn take_message(&self) -> Option<M> {
-        self.lock().message.take()
+    /// The message, for its handler.
+    pub(crate) fn claim(&self) -> Claim<M> {
+        let mut state = self.lock();
+        let Some(message) = state.message.take() else { return Claim::Withdrawn };
+        let headers = std::mem::take(&mut state.headers);
+        drop(state);
+        if self.terms.is_cancelled() {
+            Claim::Cancelled
+        } else if self.terms.is_late() {
+            Claim::Late
+        } else {
+            Claim::Message(message, headers)
+        }
     }
 
     /// Gives up, and takes the message back if it is still here.
     pub(crate) fn abandon(&self) -> Option<M> {
         let mut state = self.lock();
         state.abandoned = true;
-        state.message.take()
+        let (message, gone) = (state.message.take(), state.gone.take());
+        drop(state);
+        if let Some(gone) = gone {
+            gone.cancel();
+        }
+        message
     }
 
     /// The message as a text, if it is still here and opted in.
@@ -49,31 +118,110 @@ impl<M: Message> Reply<M> {
         self.lock().message.as_ref().and_then(M::describe)
     }
 
-    /// Answers the asker. `false` when there is nobody to answer any more.
-    pub(crate) fn answer(&self, answer: Result<M::Reply>) -> bool {
+    pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<(Result<M::Reply>, Headers)> {
         let mut state = self.lock();
-        if state.abandoned {
-            return false;
-        }
-        state.answer = Some(answer);
-        let waker = state.waker.take();
-        drop(state);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-        true
-    }
-
-    pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<Result<M::Reply>> {
-        let mut state = self.lock();
-        if let Some(answer) = state.answer.take() {
-            return Poll::Ready(answer);
+        if !state.held
+            && let Some(answer) = state.answer.take()
+        {
+            return Poll::Ready((answer, std::mem::take(&mut state.reply_headers)));
         }
         match &mut state.waker {
             Some(waker) => waker.clone_from(cx.waker()),
             none => *none = Some(cx.waker().clone()),
         }
         Poll::Pending
+    }
+}
+
+/// Whoever waits for an answer of type `R`.
+pub trait Sink<R>: Asker {
+    /// Answers, once. `false` when there is nobody to answer any more, or it was answered before.
+    fn answer(&self, answer: Result<R>) -> bool;
+}
+
+/// Whoever waits for an answer of any type.
+pub trait Asker: Send + Sync {
+    fn deadline(&self) -> Option<Instant>;
+    /// Whether the answer is still wanted.
+    fn is_gone(&self) -> bool;
+    /// Is cancelled when the answer is not wanted any more.
+    fn gone(&self) -> CancellationToken;
+    /// Somebody else than the handler is to answer.
+    fn pass_on(&self);
+    fn is_passed_on(&self) -> bool;
+    /// Lets no answer leave.
+    fn hold(&self);
+    /// Lets the answer leave.
+    fn release(&self);
+    fn change_headers(&self, change: &mut dyn FnMut(&mut Headers));
+    /// `Arc<dyn Sink<R>>`.
+    fn into_sink(self: Arc<Self>) -> Box<dyn Any + Send>;
+}
+
+impl<M: Message> Sink<M::Reply> for Reply<M> {
+    fn answer(&self, answer: Result<M::Reply>) -> bool {
+        let mut state = self.lock();
+        if state.abandoned || state.answered {
+            return false;
+        }
+        state.answered = true;
+        state.answer = Some(answer);
+        let waker = if state.held { None } else { state.waker.take() };
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        true
+    }
+}
+
+impl<M: Message> Asker for Reply<M> {
+    fn deadline(&self) -> Option<Instant> {
+        self.terms.deadline
+    }
+
+    fn is_gone(&self) -> bool {
+        self.lock().abandoned || self.terms.is_cancelled()
+    }
+
+    fn gone(&self) -> CancellationToken {
+        let mut state = self.lock();
+        let new =
+            || self.terms.cancel.as_ref().map_or_else(CancellationToken::new, CancellationToken::child_token);
+        let gone = state.gone.get_or_insert_with(new).clone();
+        if state.abandoned {
+            gone.cancel();
+        }
+        gone
+    }
+
+    fn pass_on(&self) {
+        self.lock().passed_on = true;
+    }
+
+    fn is_passed_on(&self) -> bool {
+        self.lock().passed_on
+    }
+
+    fn hold(&self) {
+        self.lock().held = true;
+    }
+
+    fn release(&self) {
+        let mut state = self.lock();
+        state.held = false;
+        let waker = if state.answer.is_some() { state.waker.take() } else { None };
+        drop(state);
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    fn change_headers(&self, change: &mut dyn FnMut(&mut Headers)) {
+        change(&mut self.lock().reply_headers);
+    }
+
+    fn into_sink(self: Arc<Self>) -> Box<dyn Any + Send> {
+        let sink: Arc<dyn Sink<M::Reply>> = self;
+        Box::new(sink)
     }
 }
 

@@ -14,9 +14,13 @@ use tokio::task::coop::cooperative;
 use crate::bound::Ticket;
 use crate::envelope::{Envelope, Labelled};
 use crate::mailbox::{Ending, Mailbox, Nudge, Refusal};
+use crate::pipeline::Chain;
+use crate::post::Manner;
 use crate::spi::Host;
 use crate::turn::{self, Slate};
-use crate::{Actor, Error, ErrorKind, Pid, Priority, Result, SendError, SentTo, StopReason, System};
+use crate::{
+    Actor, Error, ErrorKind, Outbound, Pid, Priority, Result, SendError, SentTo, StopReason, System,
+};
 
 pub(crate) struct Shared<A: Actor> {
     pub(crate) mailbox: Mailbox<Envelope<A>>,
@@ -31,11 +35,13 @@ pub(crate) struct Head {
     pub(crate) host: OnceLock<Box<dyn Host>>,
     pub(crate) end: SetOnce<StopReason>,
     pub(crate) slate: Slate,
+    /// What sees messages to this actor leave; there, and empty, when only the actor itself has interceptors.
+    pub(crate) outbound: Chain<dyn Outbound>,
     exposed: AtomicBool,
 }
 
 impl Head {
-    pub(crate) fn new(name: Option<Arc<str>>, system: System) -> Self {
+    pub(crate) fn new(name: Option<Arc<str>>, system: System, outbound: Chain<dyn Outbound>) -> Self {
         Self {
             pid: Pid::next(),
             name,
@@ -43,6 +49,7 @@ impl Head {
             host: OnceLock::new(),
             end: SetOnce::new(),
             slate: Slate::new(),
+            outbound,
             exposed: AtomicBool::new(false),
         }
     }
@@ -74,8 +81,8 @@ impl<A: Actor> Shared<A> {
         Some(host.native())
     }
 
-    pub(crate) fn tell<M: SentTo<A>>(&self, message: M, priority: Priority) -> Result<()> {
-        match self.mailbox.push(message.into_tell(), priority) {
+    pub(crate) fn tell<M: SentTo<A>>(&self, message: M, manner: Manner) -> Result<()> {
+        match self.mailbox.push(message.into_tell(manner.headers), manner.priority) {
             Ok(nudge) => {
                 self.head.act(nudge);
                 Ok(())
@@ -84,8 +91,8 @@ impl<A: Actor> Shared<A> {
         }
     }
 
-    pub(crate) fn try_tell<M: SentTo<A>>(&self, message: M, priority: Priority) -> Result<(), SendError<M>> {
-        let refusal = match self.mailbox.push(message.into_tell(), priority) {
+    pub(crate) fn try_tell<M: SentTo<A>>(&self, message: M, manner: Manner) -> Result<(), SendError<M>> {
+        let refusal = match self.mailbox.push(message.into_tell(manner.headers), manner.priority) {
             Ok(nudge) => {
                 self.head.act(nudge);
                 return Ok(());
@@ -197,7 +204,7 @@ impl<A: Actor> Shared<A> {
         envelope.refuse(error);
     }
 
-    fn error(&self, kind: ErrorKind, message: &'static str) -> Error {
+    pub(crate) fn error(&self, kind: ErrorKind, message: &'static str) -> Error {
         Error::new(kind).with("actor", self.label()).with("message", message)
     }
 
@@ -230,6 +237,14 @@ impl<A: Actor> Labelled for Shared<A> {
             Some(name) => name.to_string(),
             None => format!("{}#{}", type_name::<A>(), self.head.pid),
         }
+    }
+
+    fn pid(&self) -> Pid {
+        self.head.pid
+    }
+
+    fn actor_type(&self) -> &'static str {
+        type_name::<A>()
     }
 }
 

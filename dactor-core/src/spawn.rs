@@ -8,10 +8,11 @@ use crate::bound::{Limit, Overflow};
 use crate::envelope::Labelled;
 use crate::life::live;
 use crate::mailbox::Mailbox;
+use crate::pipeline::extend;
 use crate::seed::Seed;
 use crate::shared::{Head, Shared};
 use crate::spi::Cell;
-use crate::{Actor, ActorRef, Directive, Error, ErrorKind, Result, Shed, StopReason, System, name};
+use crate::{Actor, ActorRef, Directive, Error, ErrorKind, Inbound, Result, Shed, StopReason, System, name};
 
 /// A spawn: configure it, then await it for the ref.
 #[must_use = "an actor is spawned when the spawn is awaited"]
@@ -21,12 +22,13 @@ pub struct Spawn<A: Actor> {
     name: Option<String>,
     on_panic: Option<Directive>,
     limit: Limit,
+    inbound: Vec<Arc<dyn Inbound>>,
 }
 
 impl<A: Actor> Spawn<A> {
     pub(crate) fn new(system: System, seed: Seed<A>) -> Self {
         let limit = system.limit();
-        Self { system, seed, name: None, on_panic: None, limit }
+        Self { system, seed, name: None, on_panic: None, limit, inbound: Vec::new() }
     }
 
     /// Gives the actor a name, unique among the live actors of its system.
@@ -60,6 +62,12 @@ impl<A: Actor> Spawn<A> {
         self
     }
 
+    /// Lets an interceptor see every message that the actor is about to handle, behind those of the system.
+    pub fn inbound(mut self, interceptor: impl Inbound) -> Self {
+        self.inbound.push(Arc::new(interceptor));
+        self
+    }
+
     fn begin(self) -> Result<Starting<A>> {
         tokio::runtime::Handle::try_current()
             .map_err(|error| Error::new(ErrorKind::NoRuntime).because(error).with("call", "spawn"))?;
@@ -68,10 +76,16 @@ impl<A: Actor> Spawn<A> {
         }
         let limit = self.limit.check()?;
         let default = if self.seed.is_factory() { Directive::Restart } else { Directive::Stop };
-        let head = Head::new(self.name.map(Arc::from), self.system.clone());
+        let inbound = extend(self.system.inbound(), self.inbound);
+        let mut outbound = self.system.outbound().clone();
+        if inbound.is_some() {
+            // Whoever sends to this actor says who it is.
+            outbound.get_or_insert_with(|| Arc::new([]));
+        }
+        let head = Head::new(self.name.map(Arc::from), self.system.clone(), outbound);
         let shared = Arc::new(Shared { mailbox: Mailbox::new(limit), head });
         let enrolment = self.system.enrol(shared.clone())?;
-        let life = live(shared.clone(), enrolment, self.seed, self.on_panic.unwrap_or(default));
+        let life = live(shared.clone(), enrolment, self.seed, self.on_panic.unwrap_or(default), inbound);
         Ok(Starting { cell: Some(Cell::new(Box::pin(life), shared.clone())), shared })
     }
 }
@@ -157,7 +171,7 @@ impl<A: Actor> Future for Spawning<A> {
                 self.stage = Stage::Starting(starting);
                 Poll::Pending
             }
-            Poll::Ready(spawned) => Poll::Ready(spawned.map(|()| ActorRef { shared: starting.shared })),
+            Poll::Ready(spawned) => Poll::Ready(spawned.map(|()| ActorRef::of(starting.shared))),
         }
     }
 }

@@ -9,9 +9,13 @@ use slab::Slab;
 
 use crate::bound::{Limit, Overflow};
 use crate::event::{Events, Observer};
+use crate::pipeline::{Chain, extend};
 use crate::shared::{Control, Shared};
 use crate::spi::Backend;
-use crate::{Actor, ActorRef, DeadLetterFeed, Error, ErrorKind, Event, Result, Shed, Source, Spawn, name};
+use crate::{
+    Actor, ActorRef, DeadLetterFeed, Error, ErrorKind, Event, Inbound, Outbound, Result, Shed, Source, Spawn,
+    name,
+};
 
 const DEFAULT_GRACE: Duration = Duration::from_secs(10);
 
@@ -29,6 +33,8 @@ struct Inner {
     backend: Box<dyn Backend>,
     grace: Duration,
     limit: Limit,
+    inbound: Chain<dyn Inbound>,
+    outbound: Chain<dyn Outbound>,
     events: Events,
     registry: Mutex<Registry>,
 }
@@ -49,6 +55,8 @@ impl System {
             backend: None,
             grace: DEFAULT_GRACE,
             limit: Limit::NONE,
+            inbound: Vec::new(),
+            outbound: Vec::new(),
             observers: Vec::new(),
         }
     }
@@ -74,7 +82,7 @@ impl System {
     /// The live actor of this name, if there is one and it is an `A`.
     pub fn get<A: Actor>(&self, name: &str) -> Option<ActorRef<A>> {
         let control = self.registry().names.get(name)?.upgrade()?;
-        control.into_any().downcast::<Shared<A>>().ok().map(|shared| ActorRef { shared })
+        control.into_any().downcast::<Shared<A>>().ok().map(ActorRef::of)
     }
 
     /// How many actors live here.
@@ -134,6 +142,14 @@ impl System {
 
     pub(crate) fn limit(&self) -> Limit {
         self.inner.limit
+    }
+
+    pub(crate) fn inbound(&self) -> &Chain<dyn Inbound> {
+        &self.inner.inbound
+    }
+
+    pub(crate) fn outbound(&self) -> &Chain<dyn Outbound> {
+        &self.inner.outbound
     }
 
     pub(crate) fn host(&self) -> &dyn Backend {
@@ -202,6 +218,8 @@ pub struct SystemBuilder {
     backend: Option<Box<dyn Backend>>,
     grace: Duration,
     limit: Limit,
+    inbound: Vec<Arc<dyn Inbound>>,
+    outbound: Vec<Arc<dyn Outbound>>,
     observers: Vec<Observer>,
 }
 
@@ -230,6 +248,18 @@ impl SystemBuilder {
         self
     }
 
+    /// Lets an interceptor see every message that an actor of the system is about to handle.
+    pub fn inbound(mut self, interceptor: impl Inbound) -> Self {
+        self.inbound.push(Arc::new(interceptor));
+        self
+    }
+
+    /// Lets an interceptor see every message that is sent to an actor of the system.
+    pub fn outbound(mut self, interceptor: impl Outbound) -> Self {
+        self.outbound.push(Arc::new(interceptor));
+        self
+    }
+
     /// Is called with every [`Event`], in the task in which it happens: be quick. Panics are contained.
     pub fn observe(mut self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         self.observers.push(Box::new(observer));
@@ -253,6 +283,8 @@ impl SystemBuilder {
             backend,
             grace: self.grace,
             limit: self.limit,
+            inbound: extend(&None, self.inbound),
+            outbound: extend(&None, self.outbound),
             events: Events::new(self.observers),
             registry: Mutex::default(),
         };

@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use tokio::time::Instant;
+
 use crate::Pid;
 
 thread_local! {
@@ -27,6 +29,31 @@ impl Entered {
 impl Drop for Entered {
     fn drop(&mut self) {
         CURRENT.set(self.0);
+    }
+}
+
+thread_local! {
+    static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// When the answer that is being worked on in this thread is of no use any more.
+pub(crate) fn deadline() -> Option<Instant> {
+    DEADLINE.get()
+}
+
+/// Gives the code of a handler the deadline of its asker, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Until(Option<Instant>);
+
+impl Until {
+    pub(crate) fn enter(deadline: Instant) -> Self {
+        Self(DEADLINE.replace(Some(deadline)))
+    }
+}
+
+impl Drop for Until {
+    fn drop(&mut self) {
+        DEADLINE.set(self.0);
     }
 }
 

@@ -1,0 +1,87 @@
+//! One message in its handler.
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context as TaskContext, Poll};
+
+use pin_project_lite::pin_project;
+
+use crate::envelope::{Handled, Running, Scene};
+use crate::intercepted::intercepted;
+use crate::interceptor::Mode;
+use crate::owed::{Owed, Told};
+use crate::panic::Panic;
+use crate::turn::Until;
+use crate::{Handler, Headers, Message, Outcome};
+
+/// Starts the handler for one message.
+pub(crate) fn handle<'a, A: Handler<M>, M: Message, O: Owed<M::Reply> + 'a>(
+    scene: Scene<'a, A>,
+    message: M,
+    headers: Headers,
+    mode: Mode,
+    mut owed: O,
+) -> Running<'a> {
+    if let Some(chain) = scene.inbound {
+        return Running::from_or_box(intercepted(scene, chain, message, headers, mode, owed));
+    }
+    let Scene { actor, ctx, .. } = scene;
+    ctx.begin(headers, owed.asker());
+    match catch_unwind(AssertUnwindSafe(|| actor.handle(message, ctx))) {
+        Ok(handling) => Running::from_or_box(Handling { handling, owed }),
+        Err(payload) => Running::from_or_box(std::future::ready(panicked(&mut owed, payload))),
+    }
+}
+
+pin_project! {
+    /// Runs the handler, and answers with its outcome.
+    struct Handling<F, O> {
+        #[pin]
+        handling: F,
+        owed: O,
+    }
+}
+
+impl<F: Future<Output = Outcome<R>>, R, O: Owed<R>> Future for Handling<F, O> {
+    type Output = Handled;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Handled> {
+        let this = self.project();
+        let handling = this.handling;
+        let until = this.owed.deadline().map(Until::enter);
+        let polled = catch_unwind(AssertUnwindSafe(|| handling.poll(cx)));
+        drop(until);
+        match polled {
+            Ok(Poll::Ready(outcome)) => Poll::Ready(finish(this.owed, outcome)),
+            // Whoever asked does not want it any more, and neither does the message.
+            Ok(Poll::Pending) if this.owed.is_aborted(cx) => Poll::Ready(Handled::Done),
+            Ok(Poll::Pending) => Poll::Pending,
+            Err(payload) => Poll::Ready(panicked(this.owed, payload)),
+        }
+    }
+}
+
+/// Answers with what the handler returned.
+pub(crate) fn finish<R>(owed: &mut impl Owed<R>, outcome: Outcome<R>) -> Handled {
+    match outcome {
+        Ok(reply) => match owed.give(Ok(reply)) {
+            Told::Nobody => Handled::Unheard,
+            Told::Somebody | Told::NotAsked => Handled::Done,
+        },
+        Err(failure) if failure.is_promise() => {
+            owed.pass_on();
+            Handled::Done
+        }
+        Err(failure) => {
+            let told = owed.failed(&failure);
+            Handled::Failed(failure, told)
+        }
+    }
+}
+
+fn panicked<R>(owed: &mut impl Owed<R>, payload: Box<dyn std::any::Any + Send>) -> Handled {
+    let panic = Panic::new(payload);
+    owed.panicked(&panic);
+    Handled::Panicked(panic)
+}

@@ -1,0 +1,44 @@
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::{Header, invalid};
+use crate::Result;
+
+/// When an answer is of no use any more. Encoded it is the time that is left, in milliseconds, because clocks of
+/// different machines differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Deadline(pub Instant);
+
+impl Deadline {
+    /// From now on this long. A time beyond what a clock can hold is as good as none: a century.
+    pub fn after(duration: Duration) -> Self {
+        const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+        Self(Instant::now() + duration.min(CENTURY))
+    }
+
+    /// The time that is left; zero when it has passed.
+    pub fn remaining(self) -> Duration {
+        self.0.saturating_duration_since(Instant::now())
+    }
+
+    /// Whether it has passed.
+    pub fn is_over(self) -> bool {
+        self.0 <= Instant::now()
+    }
+
+    pub(super) fn decode(text: &str) -> Result<Self> {
+        match text.parse() {
+            Ok(left) => Ok(Self::after(Duration::from_millis(left))),
+            Err(error) => Err(invalid(Self::NAME, "it is no number of milliseconds").because(error)),
+        }
+    }
+}
+
+impl Header for Deadline {
+    const NAME: &'static str = "deadline";
+
+    fn encode(&self) -> Option<String> {
+        Some(self.remaining().as_millis().to_string())
+    }
+}

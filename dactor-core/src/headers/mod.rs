@@ -1,0 +1,236 @@
+//! What travels beside a message.
+
+mod deadline;
+mod sender;
+mod trace;
+
+use std::any::{Any, TypeId};
+use std::fmt;
+use std::sync::Arc;
+
+use crate::{Error, ErrorKind, Result};
+
+pub use deadline::Deadline;
+pub use sender::Sender;
+pub use trace::TraceParent;
+
+/// A type of header. There is at most one of each type beside a message.
+///
+/// ```
+/// use dactor_core::{Header, Headers};
+///
+/// #[derive(Debug, Clone, PartialEq)]
+/// struct Tenant(String);
+///
+/// impl Header for Tenant {
+///     const NAME: &'static str = "tenant";
+///
+///     fn encode(&self) -> Option<String> {
+///         Some(self.0.clone())
+///     }
+/// }
+///
+/// let mut headers = Headers::default();
+/// headers.insert(Tenant("acme".into()));
+/// assert_eq!(headers.get::<Tenant>().unwrap().0, "acme");
+/// assert_eq!(headers.encode().unwrap(), [("tenant", "acme".to_owned())]);
+/// ```
+pub trait Header: Clone + Send + Sync + 'static {
+    /// Its name, in texts and where it is encoded.
+    const NAME: &'static str;
+
+    /// Its value as a text that can leave the process; `None` for one that stays.
+    fn encode(&self) -> Option<String> {
+        None
+    }
+}
+
+/// A typed map of headers. Without any it is one empty word; clones share what they hold.
+#[derive(Clone, Default)]
+pub struct Headers {
+    entries: Option<Arc<Vec<Entry>>>,
+}
+
+#[derive(Clone)]
+struct Entry {
+    key: TypeId,
+    name: &'static str,
+    value: Arc<dyn Value>,
+}
+
+trait Value: Send + Sync {
+    fn as_any(&self) -> &dyn Any;
+    fn encode(&self) -> Option<String>;
+}
+
+impl<H: Header> Value for H {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn encode(&self) -> Option<String> {
+        Header::encode(self)
+    }
+}
+
+impl Headers {
+    /// An encoded header has at most this many bytes.
+    pub const MAX_BYTES: usize = 8 * 1024;
+
+    /// Sets a header, in place of an earlier one of its type.
+    pub fn insert<H: Header>(&mut self, header: H) {
+        let entry = Entry { key: TypeId::of::<H>(), name: H::NAME, value: Arc::new(header) };
+        let entries = Arc::make_mut(self.entries.get_or_insert_default());
+        match entries.iter_mut().find(|other| other.key == entry.key) {
+            Some(other) => *other = entry,
+            None => entries.push(entry),
+        }
+    }
+
+    /// The header of this type.
+    pub fn get<H: Header>(&self) -> Option<&H> {
+        let entry = self.entries.as_deref()?.iter().find(|entry| entry.key == TypeId::of::<H>())?;
+        entry.value.as_any().downcast_ref()
+    }
+
+    /// Takes the header of this type out.
+    pub fn remove<H: Header>(&mut self) -> Option<H> {
+        let found = self.get::<H>().cloned()?;
+        let entries = Arc::make_mut(self.entries.as_mut()?);
+        entries.retain(|entry| entry.key != TypeId::of::<H>());
+        if entries.is_empty() {
+            self.entries = None;
+        }
+        Some(found)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_none()
+    }
+
+    /// The headers that can leave the process, as names and texts, in the order in which they were set.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidHeader`](ErrorKind::InvalidHeader) for one that is longer than [`MAX_BYTES`](Self::MAX_BYTES) or has
+    /// a control character, naming it.
+    pub fn encode(&self) -> Result<Vec<(&'static str, String)>> {
+        let encoded =
+            |entry: &Entry| entry.value.encode().map(|text| Ok((entry.name, checked(entry.name, text)?)));
+        self.entries.iter().flat_map(|entries| entries.iter()).filter_map(encoded).collect()
+    }
+
+    /// Headers from texts: the ones of this crate. Other names are left out.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidHeader`](ErrorKind::InvalidHeader) for a text that is not one of its kind, naming the header.
+    pub fn decode<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self> {
+        let mut headers = Self::default();
+        for (name, text) in texts {
+            match name {
+                Deadline::NAME => headers.insert(Deadline::decode(text)?),
+                Sender::NAME => headers.insert(Sender::decode(text)?),
+                TraceParent::NAME => headers.insert(text.parse::<TraceParent>()?),
+                _ => {}
+            }
+        }
+        Ok(headers)
+    }
+}
+
+fn checked(name: &'static str, text: String) -> Result<String> {
+    if text.len() > Headers::MAX_BYTES {
+        return Err(invalid(name, "it is too long")
+            .with("bytes", text.len())
+            .with("limit", Headers::MAX_BYTES));
+    }
+    if text.chars().any(char::is_control) {
+        return Err(invalid(name, "it has a control character"));
+    }
+    Ok(text)
+}
+
+fn invalid(name: &'static str, because: &'static str) -> Error {
+    Error::new(ErrorKind::InvalidHeader).with("header", name).with("because", because)
+}
+
+impl fmt::Debug for Headers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let entries = self.entries.iter().flat_map(|entries| entries.iter());
+        f.debug_list().entries(entries.map(|entry| entry.name)).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Clone, PartialEq)]
+    struct Text(String);
+
+    impl Header for Text {
+        const NAME: &'static str = "text";
+
+        fn encode(&self) -> Option<String> {
+            Some(self.0.clone())
+        }
+    }
+
+    #[derive(Debug, Clone, PartialEq)]
+    struct Inner(u8);
+
+    impl Header for Inner {
+        const NAME: &'static str = "inner";
+    }
+
+    #[test]
+    fn there_is_one_of_each_type() {
+        let mut headers = Headers::default();
+        assert!(
+            headers.is_empty() && headers.get::<Inner>().is_none() && headers.remove::<Inner>().is_none()
+        );
+        headers.insert(Inner(1));
+        headers.insert(Text("a".into()));
+        let before = headers.clone();
+        headers.insert(Inner(2));
+        assert_eq!((headers.get::<Inner>(), before.get::<Inner>()), (Some(&Inner(2)), Some(&Inner(1))));
+        assert_eq!(format!("{headers:?}"), r#"["inner", "text"]"#);
+        assert_eq!(headers.remove::<Inner>(), Some(Inner(2)));
+        assert_eq!(headers.remove::<Text>(), Some(Text("a".into())));
+        assert!(headers.is_empty());
+        assert_eq!(size_of::<Headers>(), size_of::<usize>());
+    }
+
+    #[test]
+    fn what_leaves_the_process_is_checked() {
+        let mut headers = Headers::default();
+        headers.insert(Inner(1));
+        headers.insert(Text("x".repeat(Headers::MAX_BYTES)));
+        assert_eq!(headers.encode().unwrap().len(), 1, "one of them stays");
+        for (text, because) in [("x".repeat(Headers::MAX_BYTES + 1), "too long"), ("a\nb".into(), "control")]
+        {
+            headers.insert(Text(text));
+            let error = headers.encode().unwrap_err();
+            assert_eq!((error.kind(), error.get("header")), (ErrorKind::InvalidHeader, Some("text")));
+            assert!(error.get("because").unwrap().contains(because));
+        }
+    }
+
+    #[test]
+    fn the_standard_ones_come_back() {
+        let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        let headers =
+            Headers::decode([("traceparent", trace), ("sender", "#7"), ("deadline", "1500"), ("other", "x")]);
+        let headers = headers.unwrap();
+        let encoded = headers.encode().unwrap();
+        assert_eq!(encoded[0], ("traceparent", trace.to_owned()));
+        assert_eq!(encoded[1], ("sender", "#7".to_owned()));
+        assert_eq!((encoded[2].0, encoded.len()), ("deadline", 3));
+        for wrong in [("traceparent", "00-xyz"), ("sender", "7"), ("deadline", "-1")] {
+            let error = Headers::decode([wrong]).unwrap_err();
+            assert_eq!((error.kind(), error.get("header")), (ErrorKind::InvalidHeader, Some(wrong.0)));
+        }
+    }
+}

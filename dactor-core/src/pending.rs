@@ -1,0 +1,175 @@
+use std::any::type_name;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tokio::time::{Instant, Sleep};
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+use crate::ask::Target;
+use crate::envelope::Labelled;
+use crate::outbound::Trail;
+use crate::post::Manner;
+use crate::reply::{Reply, Terms};
+use crate::{Error, ErrorKind, Headers, Message, Pid, Result, turn};
+
+/// The reply to an ask that has been sent. Dropping it gives up, as with [`Ask`](crate::Ask).
+#[must_use = "dropping the pending reply withdraws the ask"]
+pub struct PendingReply<M: Message> {
+    reply: Arc<Reply<M>>,
+    pid: Pid,
+    answered: bool,
+    patience: Option<Box<Patience>>,
+    trail: Option<Box<Trail>>,
+}
+
+impl<M: Message> PendingReply<M> {
+    pub(crate) fn send(
+        target: &dyn Target<M>,
+        message: M,
+        manner: Manner,
+        waker: Option<Waker>,
+        patience: Option<Box<Patience>>,
+        trail: Option<Box<Trail>>,
+    ) -> Result<Self> {
+        let terms = patience.as_ref().map(|patience| patience.terms()).unwrap_or_default();
+        let reply = Arc::new(Reply::new(message, manner.headers, terms, waker));
+        match target.deliver(reply.clone(), manner.priority) {
+            Ok(()) => Ok(Self { reply, pid: target.pid(), answered: false, patience, trail }),
+            Err(error) => Err(
+                match trail.map(|trail| trail.arrive::<()>(Err(error.clone()), &mut Headers::default())) {
+                    Some(Err(error)) => error,
+                    _ => error,
+                },
+            ),
+        }
+    }
+
+    /// Whether it waits for nothing but the reply.
+    pub(crate) fn is_patient(&self) -> bool {
+        self.patience.is_none()
+    }
+
+    /// The reply, and the headers beside it.
+    pub(crate) fn poll_whole(&mut self, cx: &mut Context<'_>) -> Poll<(Result<M::Reply>, Headers)> {
+        let (ended, mut headers) = if let Poll::Ready((reply, headers)) = self.reply.poll(cx) {
+            self.answered = true;
+            (reply, headers)
+        } else if turn::current() == self.pid {
+            (Err(asked_itself::<M>(format!("#{}", self.pid))), Headers::default())
+        } else {
+            match self.patience.as_mut().and_then(|patience| patience.poll::<M>(cx)) {
+                Some(error) => (Err(error), Headers::default()),
+                None => return Poll::Pending,
+            }
+        };
+        let ended = match self.trail.take() {
+            Some(trail) => trail.arrive(ended, &mut headers),
+            None => ended,
+        };
+        Poll::Ready((ended, headers))
+    }
+}
+
+impl<M: Message> Unpin for PendingReply<M> {}
+
+impl<M: Message> Future for PendingReply<M> {
+    type Output = Result<M::Reply>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.poll_whole(cx).map(|(reply, _)| reply)
+    }
+}
+
+impl<M: Message> Drop for PendingReply<M> {
+    fn drop(&mut self) {
+        if !self.answered {
+            drop(self.reply.abandon());
+        }
+    }
+}
+
+impl<M: Message> fmt::Debug for PendingReply<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PendingReply").field("actor", &self.pid).finish_non_exhaustive()
+    }
+}
+
+pub(crate) fn asked_itself<M>(actor: String) -> Error {
+    Error::new(ErrorKind::AskedItself).with("actor", actor).with("message", type_name::<M>())
+}
+
+/// The deadlines of one ask.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// The time allowed, and when it is over.
+    pub(crate) timeout: Option<(Duration, Instant)>,
+    pub(crate) deadline: Option<Instant>,
+    /// Of the message in whose handler the ask is made.
+    pub(crate) inherited: Option<Instant>,
+}
+
+impl Limits {
+    pub(crate) fn earliest(&self) -> Option<Instant> {
+        [self.timeout.map(|(_, at)| at), self.deadline, self.inherited].into_iter().flatten().min()
+    }
+
+    /// The error when the earliest is over: it says which one it was.
+    pub(crate) fn late<M>(&self, actor: &dyn Labelled) -> Error {
+        let error =
+            Error::new(ErrorKind::Timeout).with("actor", actor.label()).with("message", type_name::<M>());
+        let earliest = self.earliest();
+        match self.timeout {
+            Some((after, at)) if Some(at) == earliest => error.with("after", format!("{after:?}")),
+            _ if self.deadline == earliest => error.with("deadline", "of the ask"),
+            _ => error.with("deadline", "of the message being handled"),
+        }
+    }
+}
+
+/// What ends the patience of an asker.
+pub(crate) struct Patience {
+    limits: Limits,
+    timer: Option<Pin<Box<Sleep>>>,
+    cancel: Option<(CancellationToken, Pin<Box<WaitForCancellationFutureOwned>>)>,
+    actor: Arc<dyn Labelled>,
+}
+
+impl Patience {
+    pub(crate) fn new(
+        limits: Limits,
+        cancel: Option<CancellationToken>,
+        actor: Arc<dyn Labelled>,
+    ) -> Result<Self> {
+        let timer = limits.earliest().map(sleep).transpose()?;
+        let cancel = cancel.map(|token| (token.clone(), Box::pin(token.cancelled_owned())));
+        Ok(Self { limits, timer, cancel, actor })
+    }
+
+    fn terms(&self) -> Terms {
+        let cancel = self.cancel.as_ref().map(|(token, _)| token.clone());
+        Terms { deadline: self.limits.earliest(), cancel }
+    }
+
+    /// The error, when it is over.
+    pub(crate) fn poll<M>(&mut self, cx: &mut Context<'_>) -> Option<Error> {
+        if let Some((_, cancelled)) = &mut self.cancel
+            && cancelled.as_mut().poll(cx).is_ready()
+        {
+            let error = Error::new(ErrorKind::Cancelled).with("actor", self.actor.label());
+            return Some(error.with("message", type_name::<M>()));
+        }
+        let timer = self.timer.as_mut()?;
+        timer.as_mut().poll(cx).is_ready().then(|| self.limits.late::<M>(&*self.actor))
+    }
+}
+
+fn sleep(until: Instant) -> Result<Pin<Box<Sleep>>> {
+    tokio::runtime::Handle::try_current().map_err(|error| {
+        Error::new(ErrorKind::NoRuntime).because(error).with("call", "ask with a timeout")
+    })?;
+    Ok(Box::pin(tokio::time::sleep_until(until)))
+}
