@@ -7,6 +7,7 @@
 //! | `#[message(reply = T)]` | what the handler answers | `()` |
 //! | `#[message(debug)]` | dead letters show the message's `Debug` text | they show its type only |
 //! | `#[message(priority = High)]` | the lane it travels in: `Low`, `Normal` or `High` | `Normal` |
+//! | `#[message(abort)]` | a running handler is dropped when its asker gives up | it finishes |
 //! | `#[message(crate = path)]` | where the trait is found | `::dactor` |
 
 use proc_macro2::TokenStream;
@@ -24,6 +25,7 @@ fn message(input: &DeriveInput) -> syn::Result<TokenStream> {
     let mut reply: Type = parse_quote!(());
     let mut krate: Path = parse_quote!(::dactor);
     let mut describe = None;
+    let mut abort = None;
     let mut priority: Option<Ident> = None;
     for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("message")) {
         attribute.parse_nested_meta(|meta| {
@@ -35,14 +37,16 @@ fn message(input: &DeriveInput) -> syn::Result<TokenStream> {
                         ::core::option::Option::Some(::std::format!("{self:?}"))
                     }
                 });
+            } else if meta.path.is_ident("abort") {
+                abort = Some(quote! { const ABORT: bool = true; });
             } else if meta.path.is_ident("priority") {
                 priority = Some(level(meta.value()?.parse()?)?);
             } else if meta.path.is_ident("crate") {
                 krate = meta.value()?.parse()?;
             } else {
-                return Err(
-                    meta.error("expected `reply = Type`, `debug`, `priority = Level` or `crate = path`")
-                );
+                return Err(meta.error(
+                    "expected `reply = Type`, `debug`, `abort`, `priority = Level` or `crate = path`",
+                ));
             }
             Ok(())
         })?;
@@ -60,6 +64,7 @@ fn message(input: &DeriveInput) -> syn::Result<TokenStream> {
         impl #implemented #krate::Message for #name #used #bounds {
             type Reply = #reply;
             #priority
+            #abort
             #describe
         }
     })
