@@ -7,6 +7,7 @@ use loom::thread;
 
 use super::*;
 use crate::sync::model::{Bell, explore};
+use crate::{Error, ErrorKind};
 
 #[derive(Debug)]
 struct Question;
@@ -38,10 +39,7 @@ fn an_asker_is_woken_by_the_answer_or_finds_it() {
         let reply = Arc::new(Reply::new(Question, None));
         let handler = thread::spawn({
             let reply = reply.clone();
-            move || {
-                assert!(reply.take_message().is_some());
-                reply.answer(Ok(7));
-            }
+            move || assert_eq!(handle(&reply), Some(true))
         });
         let woken = await_answer(&reply, &Bell::new());
         handler.join().unwrap();
@@ -57,7 +55,7 @@ fn the_task_that_polled_last_is_the_one_that_is_woken() {
         let reply = Arc::new(Reply::new(Question, Some(Waker::from(first.clone()))));
         let handler = thread::spawn({
             let reply = reply.clone();
-            move || reply.answer(Ok(7))
+            move || assert!(reply.answer(Ok(7)))
         });
         let woken = await_answer(&reply, &last);
         handler.join().unwrap();
@@ -66,22 +64,89 @@ fn the_task_that_polled_last_is_the_one_that_is_woken() {
     assert_eq!(outcomes, BTreeSet::from([(1, 0), (0, 1)]));
 }
 
+/// Handles the question if it is still there. `None` when it is not; then whether there was anybody to answer.
+fn handle(reply: &Reply<Question>) -> Option<bool> {
+    reply.take_message().map(|Question| reply.answer(Ok(7)))
+}
+
+/// Whether the answer is there, for an asker who does not look any more.
+fn is_answered(reply: &Reply<Question>) -> bool {
+    reply.lock().answer.is_some()
+}
+
 #[test]
 fn a_message_is_handled_or_withdrawn() {
     let outcomes = explore(|| {
         let reply = Arc::new(Reply::new(Question, None));
         let handler = thread::spawn({
             let reply = reply.clone();
-            move || {
-                let handled = reply.take_message().is_some();
-                if handled {
-                    reply.answer(Ok(7));
-                }
-                handled
-            }
+            move || handle(&reply)
         });
-        let withdrawn = reply.take_message().is_some();
-        (handler.join().unwrap(), withdrawn)
+        let withdrawn = reply.abandon().is_some();
+        let answered = handler.join().unwrap();
+        assert_eq!(answered.is_none(), withdrawn, "one of them has the message");
+        assert_eq!(answered == Some(true), is_answered(&reply));
+        (withdrawn, answered)
     });
-    assert_eq!(outcomes, BTreeSet::from([(true, false), (false, true)]));
+    assert_eq!(outcomes, BTreeSet::from([(true, None), (false, Some(false)), (false, Some(true))]));
+}
+
+/// What an asker has who stops waiting after one look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Asked {
+    Answered,
+    /// It gave up.
+    Message,
+    /// It gave up, and a handler has the message.
+    Nothing,
+}
+
+#[test]
+fn one_who_gives_up_is_answered_before_or_the_handler_is_told() {
+    let outcomes = explore(|| {
+        let bell = Bell::new();
+        let reply = Arc::new(Reply::new(Question, None));
+        let handler = thread::spawn({
+            let reply = reply.clone();
+            move || handle(&reply)
+        });
+        let waker = Waker::from(bell.clone());
+        // As `PendingReply` does when it is dropped after a poll.
+        let asked = match reply.poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(answer) => {
+                assert_eq!(answer.expect("the handler answered"), 7);
+                Asked::Answered
+            }
+            Poll::Pending if reply.abandon().is_some() => Asked::Message,
+            Poll::Pending => Asked::Nothing,
+        };
+        let answered = handler.join().unwrap();
+        assert_eq!(answered == Some(true), is_answered(&reply) || asked == Asked::Answered);
+        (asked, answered, bell.rung())
+    });
+    let expected = [
+        (Asked::Answered, Some(true), 0),
+        (Asked::Message, None, 0),
+        (Asked::Nothing, Some(false), 0),
+        // The answer came after the look, and woke for it.
+        (Asked::Nothing, Some(true), 1),
+    ];
+    assert_eq!(outcomes, BTreeSet::from(expected));
+}
+
+#[test]
+fn one_who_gives_up_while_the_message_is_refused_has_the_message() {
+    let outcomes = explore(|| {
+        let reply = Arc::new(Reply::new(Question, None));
+        let mailbox = thread::spawn({
+            let reply = reply.clone();
+            // As `Envelope::refuse` does.
+            move || reply.answer(Err(Error::new(ErrorKind::Stopped)))
+        });
+        assert!(reply.abandon().is_some());
+        let told = mailbox.join().unwrap();
+        assert_eq!(told, is_answered(&reply));
+        told
+    });
+    assert_eq!(outcomes, BTreeSet::from([false, true]));
 }

@@ -1,0 +1,159 @@
+//! Every order in which senders, signals and the cell can meet at a mailbox.
+
+mod cell;
+mod end;
+mod lanes;
+mod launch;
+mod line;
+mod native;
+mod overflow;
+mod wake;
+
+use std::collections::BTreeSet;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use loom::thread::{self, JoinHandle};
+
+use super::*;
+use crate::Priority::{High, Low, Normal};
+use crate::shed::Shed;
+use crate::sync::atomic::{AtomicBool, AtomicUsize};
+use crate::sync::model::{Bell, explore};
+use cell::{At, Cell, Lived};
+
+/// The mailbox, and a place where those who read its signals without the lock meet those who write them.
+///
+/// Loom looks for other orders of a write and the last access before it. Who writes the signals has just read them,
+/// under the lock: the last access is their own, and loom would leave out orders in which the write comes before
+/// the cell's read. So everyone first makes an access that depends on those of the others. It is relaxed and
+/// synchronizes nothing.
+#[derive(Debug)]
+struct Post {
+    mailbox: Mailbox<u32>,
+    meeting: AtomicUsize,
+}
+
+type Mail = Arc<Post>;
+
+impl Post {
+    fn new(limit: Option<Limit>) -> Mail {
+        Arc::new(Self { mailbox: Mailbox::new(limit), meeting: AtomicUsize::new(0) })
+    }
+
+    fn launched(limit: Option<Limit>) -> Mail {
+        let mailbox = Self::new(limit);
+        assert!(matches!(mailbox.launch(), Nudge::Nothing));
+        mailbox
+    }
+
+    fn meet(&self) -> &Mailbox<u32> {
+        self.meeting.fetch_add(1, Ordering::Relaxed);
+        &self.mailbox
+    }
+
+    fn signals(&self) -> Signals {
+        self.meet().signals()
+    }
+
+    fn ending(&self) -> Ending {
+        self.meet().ending()
+    }
+
+    fn signal(&self, ending: Ending) -> Nudge {
+        self.meet().signal(ending)
+    }
+
+    fn push(&self, message: u32, priority: Priority) -> Result<Nudge, Refusal<u32>> {
+        let mailbox = if priority == Normal { &self.mailbox } else { self.meet() };
+        mailbox.push(message, priority)
+    }
+}
+
+impl Deref for Post {
+    type Target = Mailbox<u32>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.mailbox
+    }
+}
+
+/// As `Head::act` does.
+fn act(nudge: Nudge, host: &Bell) {
+    match nudge {
+        Nudge::Nothing => {}
+        Nudge::Waker(waker) => waker.wake(),
+        Nudge::Host | Nudge::Stop => host.ring(),
+    }
+}
+
+/// Where a message ended up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fate {
+    Handled,
+    /// The cell left it behind.
+    Rest,
+    /// Its sender has it back.
+    Back,
+    /// It made room, or found none, and nobody is to know.
+    Dropped,
+}
+use Fate::{Back, Dropped, Handled, Rest};
+
+/// Tells each message in turn, in its lane, and gives those that did not stay in the mailbox: its own, or older
+/// ones that made room for them.
+fn tell_at(mailbox: &Mail, host: &Bell, messages: &[(u32, Priority)]) -> Vec<(u32, Fate)> {
+    let mut gone = Vec::new();
+    for &(message, priority) in messages {
+        match mailbox.push(message, priority) {
+            Ok(nudge) => act(nudge, host),
+            Err(Refusal::Closed(message) | Refusal::Full(message) | Refusal::Overloaded(message, _)) => {
+                gone.push((message, Back));
+            }
+            Err(Refusal::Dropped(message, nudge)) => {
+                act(nudge, host);
+                gone.push((message, Dropped));
+            }
+        }
+    }
+    gone
+}
+
+fn tell(mailbox: &Mail, host: &Bell, messages: &[u32]) -> Vec<(u32, Fate)> {
+    tell_at(mailbox, host, &messages.iter().map(|&message| (message, Normal)).collect::<Vec<_>>())
+}
+
+/// A thread beside the cell's.
+fn beside<R: 'static>(
+    mailbox: &Mail,
+    host: &Arc<Bell>,
+    work: impl FnOnce(&Mail, &Bell) -> R + 'static,
+) -> JoinHandle<R> {
+    let (mailbox, host) = (mailbox.clone(), host.clone());
+    thread::spawn(move || work(&mailbox, &host))
+}
+
+/// Threads beside the cell's: when the last of them is done, it drains the mailbox.
+#[derive(Debug)]
+struct Senders<'a> {
+    mailbox: &'a Mail,
+    host: &'a Arc<Bell>,
+    left: Arc<AtomicUsize>,
+}
+
+impl<'a> Senders<'a> {
+    fn new(mailbox: &'a Mail, host: &'a Arc<Bell>, count: usize) -> Self {
+        Self { mailbox, host, left: Arc::new(AtomicUsize::new(count)) }
+    }
+
+    fn spawn<R: 'static>(&self, work: impl FnOnce(&Mail, &Bell) -> R + 'static) -> JoinHandle<R> {
+        let left = self.left.clone();
+        beside(self.mailbox, self.host, move |mailbox, host| {
+            let done = work(mailbox, host);
+            if left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                act(mailbox.signal(Ending::Drain), host);
+            }
+            done
+        })
+    }
+}
