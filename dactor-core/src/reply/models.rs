@@ -16,6 +16,10 @@ impl Message for Question {
     type Reply = u32;
 }
 
+fn asked(waker: Option<Waker>) -> Reply<Question> {
+    Reply::new(Question, Headers::default(), Terms::default(), waker)
+}
+
 /// Awaits the answer as a task whose waker is `bell`. How often the task was woken for it.
 fn await_answer(reply: &Reply<Question>, bell: &Arc<Bell>) -> usize {
     let waker = Waker::from(bell.clone());
@@ -23,7 +27,7 @@ fn await_answer(reply: &Reply<Question>, bell: &Arc<Bell>) -> usize {
     let mut woken = 0;
     loop {
         match reply.poll(&mut cx) {
-            Poll::Ready(answer) => {
+            Poll::Ready((answer, _)) => {
                 assert_eq!(answer.expect("the handler answered"), 7);
                 assert!(reply.poll(&mut cx).is_pending(), "an answer is taken once");
                 return woken;
@@ -36,7 +40,7 @@ fn await_answer(reply: &Reply<Question>, bell: &Arc<Bell>) -> usize {
 #[test]
 fn an_asker_is_woken_by_the_answer_or_finds_it() {
     let outcomes = explore(|| {
-        let reply = Arc::new(Reply::new(Question, None));
+        let reply = Arc::new(asked(None));
         let handler = thread::spawn({
             let reply = reply.clone();
             move || assert_eq!(handle(&reply), Some(true))
@@ -52,7 +56,7 @@ fn an_asker_is_woken_by_the_answer_or_finds_it() {
 fn the_task_that_polled_last_is_the_one_that_is_woken() {
     let outcomes = explore(|| {
         let (first, last) = (Bell::new(), Bell::new());
-        let reply = Arc::new(Reply::new(Question, Some(Waker::from(first.clone()))));
+        let reply = Arc::new(asked(Some(Waker::from(first.clone()))));
         let handler = thread::spawn({
             let reply = reply.clone();
             move || assert!(reply.answer(Ok(7)))
@@ -66,7 +70,10 @@ fn the_task_that_polled_last_is_the_one_that_is_woken() {
 
 /// Handles the question if it is still there. `None` when it is not; then whether there was anybody to answer.
 fn handle(reply: &Reply<Question>) -> Option<bool> {
-    reply.take_message().map(|Question| reply.answer(Ok(7)))
+    match reply.claim() {
+        Claim::Message(Question, _) => Some(reply.answer(Ok(7))),
+        _ => None,
+    }
 }
 
 /// Whether the answer is there, for an asker who does not look any more.
@@ -77,7 +84,7 @@ fn is_answered(reply: &Reply<Question>) -> bool {
 #[test]
 fn a_message_is_handled_or_withdrawn() {
     let outcomes = explore(|| {
-        let reply = Arc::new(Reply::new(Question, None));
+        let reply = Arc::new(asked(None));
         let handler = thread::spawn({
             let reply = reply.clone();
             move || handle(&reply)
@@ -105,7 +112,7 @@ enum Asked {
 fn one_who_gives_up_is_answered_before_or_the_handler_is_told() {
     let outcomes = explore(|| {
         let bell = Bell::new();
-        let reply = Arc::new(Reply::new(Question, None));
+        let reply = Arc::new(asked(None));
         let handler = thread::spawn({
             let reply = reply.clone();
             move || handle(&reply)
@@ -113,7 +120,7 @@ fn one_who_gives_up_is_answered_before_or_the_handler_is_told() {
         let waker = Waker::from(bell.clone());
         // As `PendingReply` does when it is dropped after a poll.
         let asked = match reply.poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(answer) => {
+            Poll::Ready((answer, _)) => {
                 assert_eq!(answer.expect("the handler answered"), 7);
                 Asked::Answered
             }
@@ -137,7 +144,7 @@ fn one_who_gives_up_is_answered_before_or_the_handler_is_told() {
 #[test]
 fn one_who_gives_up_while_the_message_is_refused_has_the_message() {
     let outcomes = explore(|| {
-        let reply = Arc::new(Reply::new(Question, None));
+        let reply = Arc::new(asked(None));
         let mailbox = thread::spawn({
             let reply = reply.clone();
             // As `Envelope::refuse` does.
@@ -149,4 +156,43 @@ fn one_who_gives_up_while_the_message_is_refused_has_the_message() {
         told
     });
     assert_eq!(outcomes, BTreeSet::from([false, true]));
+}
+
+#[test]
+fn an_answer_that_is_held_leaves_when_it_is_released() {
+    let outcomes = explore(|| {
+        let reply = Arc::new(asked(None));
+        reply.hold();
+        let later = thread::spawn({
+            let reply = reply.clone();
+            move || assert!(reply.answer(Ok(7)))
+        });
+        let handler = thread::spawn({
+            let reply = reply.clone();
+            move || reply.release()
+        });
+        let woken = await_answer(&reply, &Bell::new());
+        later.join().unwrap();
+        handler.join().unwrap();
+        woken
+    });
+    assert_eq!(outcomes, BTreeSet::from([0, 1]));
+}
+
+#[test]
+fn of_two_answers_one_counts() {
+    let outcomes = explore(|| {
+        let reply = Arc::new(asked(None));
+        let others = [7, 8].map(|number| {
+            let reply = reply.clone();
+            thread::spawn(move || reply.answer(Ok(number)))
+        });
+        let told = others.map(|other| other.join().unwrap());
+        let Poll::Ready((Ok(answer), _)) = reply.poll(&mut Context::from_waker(Waker::noop())) else {
+            panic!("one of them answered");
+        };
+        assert_eq!(told, [answer == 7, answer == 8]);
+        answer
+    });
+    assert_eq!(outcomes, BTreeSet::from([7, 8]));
 }
