@@ -144,28 +144,20 @@ impl<'a, M: Message> Ask<'a, M> {
 
     /// The reply, and the headers beside it.
     fn poll_whole(&mut self, cx: &mut Context<'_>) -> Poll<(Result<M::Reply>, Headers)> {
-        let ended = match std::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Unsent(message) => {
-                let begun = self.begin(message, cx);
-                // Just sent, with this task's waker: there is nothing to look at yet.
-                if let Stage::Sent(pending) = &self.stage
-                    && pending.is_patient()
-                {
-                    return Poll::Pending;
-                }
-                begun
+        if !matches!(self.stage, Stage::Sent(_)) {
+            let begun = match std::mem::replace(&mut self.stage, Stage::Over) {
+                Stage::Unsent(message) => self.begin(message, cx),
+                Stage::Delayed(delayed) => self.wait(delayed, cx),
+                Stage::Sent(_) | Stage::Over => panic!("an ask was polled after it had ended"),
+            };
+            match (begun, &self.stage) {
+                (Err(error), _) => return Poll::Ready((Err(error), Headers::default())),
+                // Sent with this task's waker, and nothing else to wait for: there is nothing to look at yet.
+                (Ok(()), Stage::Sent(pending)) if !pending.is_patient() => {}
+                (Ok(()), _) => return Poll::Pending,
             }
-            Stage::Delayed(delayed) => self.wait(delayed, cx),
-            Stage::Sent(pending) => {
-                self.stage = Stage::Sent(pending);
-                Ok(())
-            }
-            Stage::Over => panic!("an ask was polled after it had ended"),
-        };
-        if let Err(error) = ended {
-            return Poll::Ready((Err(error), Headers::default()));
         }
-        let Stage::Sent(pending) = &mut self.stage else { return Poll::Pending };
+        let Stage::Sent(pending) = &mut self.stage else { unreachable!("it has been sent") };
         let polled = pending.poll_whole(cx);
         if polled.is_ready() {
             self.stage = Stage::Over;
@@ -179,7 +171,7 @@ impl<'a, M: Message> Ask<'a, M> {
         }
         let patience = self.patience()?;
         match depart_asking(self.target, &message, &mut self.manner.headers) {
-            Ok((Duration::ZERO, trail)) => self.send(message, Some(cx.waker().clone()), patience, trail),
+            Ok((Duration::ZERO, trail)) => self.send(message, cx.waker().clone(), patience, trail),
             Ok((delay, trail)) => {
                 let delay = Box::pin(tokio::time::sleep(delay));
                 self.wait(Box::new(Delayed { message, delay, patience, trail }), cx)
@@ -203,19 +195,19 @@ impl<'a, M: Message> Ask<'a, M> {
             return Ok(());
         }
         let Delayed { message, patience, trail, .. } = *delayed;
-        self.send(message, None, patience, trail)
+        self.send(message, cx.waker().clone(), patience, trail)
     }
 
     fn send(
         &mut self,
         message: M,
-        waker: Option<Waker>,
+        waker: Waker,
         patience: Option<Box<Patience>>,
         trail: Option<Box<Trail>>,
     ) -> Result<()> {
         let headers = std::mem::take(&mut self.manner.headers);
         let manner = Manner { priority: self.manner.priority, headers };
-        let pending = PendingReply::send(self.target, message, manner, waker, patience, trail)?;
+        let pending = PendingReply::send(self.target, message, manner, Some(waker), patience, trail)?;
         self.stage = Stage::Sent(pending);
         Ok(())
     }

@@ -26,6 +26,7 @@ impl<A: Actor> Context<A> {
     }
 
     /// The next message is in hand.
+    #[inline]
     pub(crate) fn begin(&mut self, headers: Headers, asker: Option<Arc<dyn Asker>>) {
         self.headers = headers;
         self.asker = asker;

@@ -96,7 +96,7 @@ impl<A: Actor> Envelope<A> {
     /// Starts the handler. `None` when nobody wants the answer any more: the message is skipped.
     pub(crate) fn dispatch(self, scene: Scene<'_, A>) -> Option<Running<'_>> {
         match self.kind {
-            Kind::Tell(tell) => tell.dispatch(scene),
+            Kind::Tell(tell) => Some(tell.dispatch(scene)),
             Kind::Ask(ask) => ask.dispatch(scene),
         }
     }
@@ -125,7 +125,7 @@ impl<A> std::fmt::Debug for Envelope<A> {
 }
 
 trait Tells<A: Actor>: Send {
-    fn dispatch<'a>(self: Box<Self>, scene: Scene<'a, A>) -> Option<Running<'a>>;
+    fn dispatch<'a>(self: Box<Self>, scene: Scene<'a, A>) -> Running<'a>;
     fn message_type(&self) -> &'static str;
     fn describe(&self) -> Option<String>;
     fn refuse(&self, error: &Error);
@@ -145,9 +145,9 @@ pub(crate) struct Tell<M> {
 }
 
 impl<A: Handler<M>, M: Message> Tells<A> for Tell<M> {
-    fn dispatch<'a>(self: Box<Self>, scene: Scene<'a, A>) -> Option<Running<'a>> {
+    fn dispatch<'a>(self: Box<Self>, scene: Scene<'a, A>) -> Running<'a> {
         let Tell { message, headers } = *self;
-        Some(handle(scene, message, headers, Mode::Tell, Nothing))
+        handle(scene, message, headers, Mode::Tell, Nothing)
     }
 
     fn message_type(&self) -> &'static str {
@@ -200,13 +200,14 @@ struct Forwarded<M: Message> {
 }
 
 impl<A: Handler<M>, M: Message> Tells<A> for Forwarded<M> {
-    fn dispatch<'a>(self: Box<Self>, scene: Scene<'a, A>) -> Option<Running<'a>> {
+    fn dispatch<'a>(self: Box<Self>, scene: Scene<'a, A>) -> Running<'a> {
         let Forwarded { message, headers, asker } = *self;
         if asker.is_gone() {
-            return None;
+            // Nobody wants the answer any more: the message is skipped.
+            return Running::from_or_box(std::future::ready(Handled::Done));
         }
         let answer = Answer::new::<M>(asker, scene.target);
-        Some(handle(scene, message, headers, Mode::Ask, answer))
+        handle(scene, message, headers, Mode::Ask, answer)
     }
 
     fn message_type(&self) -> &'static str {

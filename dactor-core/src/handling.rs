@@ -3,19 +3,23 @@
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
 use pin_project_lite::pin_project;
 
 use crate::envelope::{Handled, Running, Scene};
 use crate::intercepted::intercepted;
-use crate::interceptor::Mode;
+use crate::interceptor::{Inbound, Mode};
 use crate::owed::{Owed, Told};
 use crate::panic::Panic;
 use crate::turn::Until;
 use crate::{Handler, Headers, Message, Outcome};
 
 /// Starts the handler for one message.
+///
+/// Inlined, so that the running handler is made where it stays: it is large, and moving it is what a tell would cost.
+#[inline(always)]
 pub(crate) fn handle<'a, A: Handler<M>, M: Message, O: Owed<M::Reply> + 'a>(
     scene: Scene<'a, A>,
     message: M,
@@ -24,7 +28,7 @@ pub(crate) fn handle<'a, A: Handler<M>, M: Message, O: Owed<M::Reply> + 'a>(
     mut owed: O,
 ) -> Running<'a> {
     if let Some(chain) = scene.inbound {
-        return Running::from_or_box(intercepted(scene, chain, message, headers, mode, owed));
+        return handle_intercepted(scene, chain, message, headers, mode, owed);
     }
     let Scene { actor, ctx, .. } = scene;
     ctx.begin(headers, owed.asker());
@@ -32,6 +36,18 @@ pub(crate) fn handle<'a, A: Handler<M>, M: Message, O: Owed<M::Reply> + 'a>(
         Ok(handling) => Running::from_or_box(Handling { handling, owed }),
         Err(payload) => Running::from_or_box(std::future::ready(panicked(&mut owed, payload))),
     }
+}
+
+#[inline(never)]
+fn handle_intercepted<'a, A: Handler<M>, M: Message, O: Owed<M::Reply> + 'a>(
+    scene: Scene<'a, A>,
+    chain: &'a [Arc<dyn Inbound>],
+    message: M,
+    headers: Headers,
+    mode: Mode,
+    owed: O,
+) -> Running<'a> {
+    Running::from_or_box(intercepted(scene, chain, message, headers, mode, owed))
 }
 
 pin_project! {

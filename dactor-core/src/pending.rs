@@ -49,6 +49,7 @@ impl<M: Message> PendingReply<M> {
     }
 
     /// Whether it waits for nothing but the reply.
+    #[inline]
     pub(crate) fn is_patient(&self) -> bool {
         self.patience.is_none()
     }
