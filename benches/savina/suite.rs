@@ -1,0 +1,21 @@
+//! The benchmarks, and how one of them is run. To add one, write its folder and its line in [`ALL`].
+//!
+//! A folder has four files. `mod.rs` says what the benchmark is, its sizes, what its programs compute and which
+//! answer is right. `dactor.rs` is one program for both backends; `ractor.rs` and `kameo.rs` are the same program
+//! written for the native crate.
+
+mod benchmark;
+mod measure;
+mod runs;
+mod subject;
+
+mod ping_pong;
+mod thread_ring;
+
+pub(crate) use benchmark::{Benchmark, Entry, Idioms, entry};
+pub(crate) use subject::Subject;
+
+use runs::Runs;
+
+/// Every benchmark, in the order of the report.
+pub(crate) const ALL: &[Entry] = &[entry::<ping_pong::PingPong>(), entry::<thread_ring::ThreadRing>()];
