@@ -9,6 +9,7 @@ mod measure;
 mod runs;
 mod subject;
 
+mod counting;
 mod ping_pong;
 mod thread_ring;
 
@@ -18,4 +19,8 @@ pub(crate) use subject::Subject;
 use runs::Runs;
 
 /// Every benchmark, in the order of the report.
-pub(crate) const ALL: &[Entry] = &[entry::<ping_pong::PingPong>(), entry::<thread_ring::ThreadRing>()];
+pub(crate) const ALL: &[Entry] = &[
+    entry::<ping_pong::PingPong>(),
+    entry::<thread_ring::ThreadRing>(),
+    entry::<counting::Counting>(),
+];
