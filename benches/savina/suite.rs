@@ -10,6 +10,8 @@ mod runs;
 mod subject;
 
 mod counting;
+mod fork_join_create;
+mod fork_join_throughput;
 mod ping_pong;
 mod thread_ring;
 
@@ -23,4 +25,6 @@ pub(crate) const ALL: &[Entry] = &[
     entry::<ping_pong::PingPong>(),
     entry::<thread_ring::ThreadRing>(),
     entry::<counting::Counting>(),
+    entry::<fork_join_create::ForkJoinCreate>(),
+    entry::<fork_join_throughput::ForkJoinThroughput>(),
 ];
