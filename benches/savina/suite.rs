@@ -9,6 +9,8 @@ mod measure;
 mod runs;
 mod subject;
 
+mod big;
+mod chameneos;
 mod counting;
 mod fork_join_create;
 mod fork_join_throughput;
@@ -27,4 +29,6 @@ pub(crate) const ALL: &[Entry] = &[
     entry::<counting::Counting>(),
     entry::<fork_join_create::ForkJoinCreate>(),
     entry::<fork_join_throughput::ForkJoinThroughput>(),
+    entry::<chameneos::Chameneos>(),
+    entry::<big::Big>(),
 ];
