@@ -11,6 +11,7 @@ mod subject;
 
 mod big;
 mod chameneos;
+mod concurrent_dictionary;
 mod counting;
 mod fork_join_create;
 mod fork_join_throughput;
@@ -31,4 +32,5 @@ pub(crate) const ALL: &[Entry] = &[
     entry::<fork_join_throughput::ForkJoinThroughput>(),
     entry::<chameneos::Chameneos>(),
     entry::<big::Big>(),
+    entry::<concurrent_dictionary::ConcurrentDictionary>(),
 ];
