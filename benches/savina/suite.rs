@@ -9,6 +9,12 @@ mod measure;
 mod runs;
 mod subject;
 
+mod big;
+mod chameneos;
+mod concurrent_dictionary;
+mod counting;
+mod fork_join_create;
+mod fork_join_throughput;
 mod ping_pong;
 mod thread_ring;
 
@@ -18,4 +24,13 @@ pub(crate) use subject::Subject;
 use runs::Runs;
 
 /// Every benchmark, in the order of the report.
-pub(crate) const ALL: &[Entry] = &[entry::<ping_pong::PingPong>(), entry::<thread_ring::ThreadRing>()];
+pub(crate) const ALL: &[Entry] = &[
+    entry::<ping_pong::PingPong>(),
+    entry::<thread_ring::ThreadRing>(),
+    entry::<counting::Counting>(),
+    entry::<fork_join_create::ForkJoinCreate>(),
+    entry::<fork_join_throughput::ForkJoinThroughput>(),
+    entry::<chameneos::Chameneos>(),
+    entry::<big::Big>(),
+    entry::<concurrent_dictionary::ConcurrentDictionary>(),
+];
