@@ -9,6 +9,8 @@ mod measure;
 mod runs;
 mod subject;
 
+mod bounded_buffer;
+mod concurrent_sorted_list;
 mod ping_pong;
 mod thread_ring;
 
@@ -18,4 +20,9 @@ pub(crate) use subject::Subject;
 use runs::Runs;
 
 /// Every benchmark, in the order of the report.
-pub(crate) const ALL: &[Entry] = &[entry::<ping_pong::PingPong>(), entry::<thread_ring::ThreadRing>()];
+pub(crate) const ALL: &[Entry] = &[
+    entry::<ping_pong::PingPong>(),
+    entry::<thread_ring::ThreadRing>(),
+    entry::<concurrent_sorted_list::ConcurrentSortedList>(),
+    entry::<bounded_buffer::BoundedBuffer>(),
+];
