@@ -9,8 +9,10 @@ mod measure;
 mod runs;
 mod subject;
 
+mod bank_transaction;
 mod bounded_buffer;
 mod concurrent_sorted_list;
+mod dining_philosophers;
 mod ping_pong;
 mod thread_ring;
 
@@ -25,4 +27,6 @@ pub(crate) const ALL: &[Entry] = &[
     entry::<thread_ring::ThreadRing>(),
     entry::<concurrent_sorted_list::ConcurrentSortedList>(),
     entry::<bounded_buffer::BoundedBuffer>(),
+    entry::<dining_philosophers::DiningPhilosophers>(),
+    entry::<bank_transaction::BankTransaction>(),
 ];
