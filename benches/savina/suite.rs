@@ -13,7 +13,9 @@ mod bank_transaction;
 mod bounded_buffer;
 mod concurrent_sorted_list;
 mod dining_philosophers;
+mod n_queens;
 mod ping_pong;
+mod sieve;
 mod thread_ring;
 
 pub(crate) use benchmark::{Benchmark, Entry, Idioms, entry};
@@ -29,4 +31,6 @@ pub(crate) const ALL: &[Entry] = &[
     entry::<bounded_buffer::BoundedBuffer>(),
     entry::<dining_philosophers::DiningPhilosophers>(),
     entry::<bank_transaction::BankTransaction>(),
+    entry::<sieve::Sieve>(),
+    entry::<n_queens::NQueens>(),
 ];
