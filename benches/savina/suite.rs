@@ -15,7 +15,13 @@ mod concurrent_dictionary;
 mod counting;
 mod fork_join_create;
 mod fork_join_throughput;
+mod bank_transaction;
+mod bounded_buffer;
+mod concurrent_sorted_list;
+mod dining_philosophers;
+mod n_queens;
 mod ping_pong;
+mod sieve;
 mod thread_ring;
 
 pub(crate) use benchmark::{Benchmark, Entry, Idioms, entry};
@@ -33,4 +39,10 @@ pub(crate) const ALL: &[Entry] = &[
     entry::<chameneos::Chameneos>(),
     entry::<big::Big>(),
     entry::<concurrent_dictionary::ConcurrentDictionary>(),
+    entry::<concurrent_sorted_list::ConcurrentSortedList>(),
+    entry::<bounded_buffer::BoundedBuffer>(),
+    entry::<dining_philosophers::DiningPhilosophers>(),
+    entry::<bank_transaction::BankTransaction>(),
+    entry::<sieve::Sieve>(),
+    entry::<n_queens::NQueens>(),
 ];
