@@ -10,6 +10,8 @@ mod runs;
 mod subject;
 
 mod ping_pong;
+mod quicksort;
+mod radix_sort;
 mod thread_ring;
 
 pub(crate) use benchmark::{Benchmark, Entry, Idioms, entry};
@@ -18,4 +20,9 @@ pub(crate) use subject::Subject;
 use runs::Runs;
 
 /// Every benchmark, in the order of the report.
-pub(crate) const ALL: &[Entry] = &[entry::<ping_pong::PingPong>(), entry::<thread_ring::ThreadRing>()];
+pub(crate) const ALL: &[Entry] = &[
+    entry::<ping_pong::PingPong>(),
+    entry::<thread_ring::ThreadRing>(),
+    entry::<radix_sort::RadixSort>(),
+    entry::<quicksort::Quicksort>(),
+];
