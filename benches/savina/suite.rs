@@ -9,10 +9,12 @@ mod measure;
 mod runs;
 mod subject;
 
+mod logistic_map;
 mod ping_pong;
 mod quicksort;
 mod radix_sort;
 mod thread_ring;
+mod unbalanced_tree;
 
 pub(crate) use benchmark::{Benchmark, Entry, Idioms, entry};
 pub(crate) use subject::Subject;
@@ -25,4 +27,6 @@ pub(crate) const ALL: &[Entry] = &[
     entry::<thread_ring::ThreadRing>(),
     entry::<radix_sort::RadixSort>(),
     entry::<quicksort::Quicksort>(),
+    entry::<logistic_map::LogisticMap>(),
+    entry::<unbalanced_tree::UnbalancedTree>(),
 ];
