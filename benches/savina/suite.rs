@@ -22,7 +22,12 @@ mod dining_philosophers;
 mod n_queens;
 mod ping_pong;
 mod sieve;
+mod logistic_map;
+mod ping_pong;
+mod quicksort;
+mod radix_sort;
 mod thread_ring;
+mod unbalanced_tree;
 
 pub(crate) use benchmark::{Benchmark, Entry, Idioms, entry};
 pub(crate) use subject::Subject;
@@ -45,4 +50,8 @@ pub(crate) const ALL: &[Entry] = &[
     entry::<bank_transaction::BankTransaction>(),
     entry::<sieve::Sieve>(),
     entry::<n_queens::NQueens>(),
+    entry::<radix_sort::RadixSort>(),
+    entry::<quicksort::Quicksort>(),
+    entry::<logistic_map::LogisticMap>(),
+    entry::<unbalanced_tree::UnbalancedTree>(),
 ];
