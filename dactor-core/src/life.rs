@@ -40,12 +40,16 @@ struct Estate<A: Actor> {
     shared: Arc<Shared<A>>,
     /// Taken from the mailbox and not handled yet.
     batch: Queue<Envelope<A>>,
+    closed: bool,
     enrolment: Option<Enrolment>,
 }
 
 impl<A: Actor> Estate<A> {
     /// Refuses what will not be handled any more.
     fn close(&mut self) {
+        if mem::replace(&mut self.closed, true) {
+            return;
+        }
         let rest = self.shared.mailbox.close();
         for envelope in self.batch.by_ref().chain(rest) {
             // Dropping a message runs user code.
@@ -96,7 +100,7 @@ pub(crate) fn live<A: Actor>(
     on_panic: Directive,
 ) -> impl Future<Output = ()> + Send {
     let ctx = Context::new(ActorRef { shared: shared.clone() });
-    let estate = Estate { shared, batch: Queue::new(), enrolment: Some(enrolment) };
+    let estate = Estate { shared, batch: Queue::new(), closed: false, enrolment: Some(enrolment) };
     let mut alive = Alive { seed, ctx, on_panic, estate };
     async move {
         let reason = alive.run().await;
