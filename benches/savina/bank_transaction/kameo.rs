@@ -5,7 +5,8 @@ use kameo::message::{Context, Message};
 
 use super::{Answer, Config, Ledger, Runs, Transfer};
 
-pub(super) const IDIOM: &str = "`ask(..).try_send()` between accounts, `tell(..).try_send()` from and to the teller; unbounded mailboxes";
+pub(super) const IDIOM: &str =
+    "`ask(..).try_send()` between accounts, `tell(..).try_send()` otherwise; unbounded mailboxes";
 
 struct Account(Ledger);
 

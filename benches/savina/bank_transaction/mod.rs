@@ -1,8 +1,8 @@
 //! Bank Transaction: a reply that waits for another reply.
 //!
-//! The teller tells many accounts to transfer money. An account takes the amount off its balance, asks the other account
-//! to add it, handles nothing else until that has replied, and then tells the teller. Money only goes to accounts with
-//! a higher number, so that no two can wait for each other.
+//! The teller tells many accounts to transfer money. An account takes the amount off its balance, asks the other
+//! account to add it, handles nothing else until that has replied, and then tells the teller. Money only goes to
+//! accounts with a higher number, so that no two can wait for each other.
 //!
 //! The answer is how many transfers were made, how much money there is, and a checksum of who has it.
 

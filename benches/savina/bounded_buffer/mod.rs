@@ -1,12 +1,12 @@
 //! Producer-Consumer with a Bounded Buffer: one actor between many that give and many that take.
 //!
 //! A producer makes one item each time the manager tells it to, and says when it has made its last. The manager hands
-//! an item to a consumer that waits, or keeps it; it lets a producer wait while its buffer is full, less one place for
-//! each producer, because all of them may have an item on its way. A consumer says each time that it is available. The
-//! buffer is the manager's own; its mailbox is unbounded, as the others are.
+//! an item to a consumer that waits, or keeps it; it lets a producer wait while its buffer is full, less one place
+//! for each producer, because all of them may have an item on its way. A consumer says each time that it is
+//! available. The buffer is the manager's own; its mailbox is unbounded, as the others are.
 //!
-//! An item costs a few nanoseconds to make and to consume; in Savina it is a hundred times as much. The answer is how
-//! many items were consumed, and a checksum of them that does not depend on who consumed what.
+//! The work on an item is a hundredth of Savina's: it is the exchange that is to be timed. The answer is how many
+//! items were consumed, and a checksum of them that does not depend on who consumed what.
 
 mod dactor;
 mod exchange;

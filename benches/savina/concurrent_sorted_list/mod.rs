@@ -1,8 +1,8 @@
 //! Concurrent Sorted Linked-List: many actors ask one, which has little to do for each.
 //!
-//! Every worker asks the list to write a value, whether it contains one, or for its size, in a mix that the percentages
-//! give, and waits for each reply. Savina has 8 000 requests per worker; the list would then be so long that walking it
-//! is all that is timed.
+//! Every worker asks the list to write a value, whether it contains one, or for its size, in a mix that the
+//! percentages give, and waits for each reply. Savina has 8 000 requests per worker; the list would then be so long
+//! that walking it is all that is timed.
 //!
 //! The values of two workers are never the same, so that what a worker finds does not depend on how far the others
 //! are. The answer is what is in the list at the end, and what the workers found.

@@ -1,8 +1,8 @@
 //! Dining Philosophers: actors compete for what one actor gives out.
 //!
-//! A hungry philosopher asks the arbitrator for both its forks. When a neighbour has one of them it is denied, and asks
-//! again at once. When it has eaten, it gives the forks back and tells itself to begin the next round. How often it
-//! is denied is a matter of timing.
+//! A hungry philosopher asks the arbitrator for both its forks. When a neighbour has one of them it is denied, and
+//! asks again at once. When it has eaten, it gives the forks back and tells itself to begin the next round. How often
+//! it is denied is a matter of timing.
 //!
 //! Savina has 10 000 rounds. The answer is how often each philosopher has eaten, as the arbitrator counted.
 

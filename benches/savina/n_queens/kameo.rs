@@ -6,8 +6,8 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::{Board, Config, Runs, Tally};
 
-pub(super) const IDIOM: &str = "`tell(..).try_send()`, which boxes no future; the master spawns its workers in \
-                                `on_start`; unbounded mailboxes";
+pub(super) const IDIOM: &str =
+    "`tell(..).try_send()`; the master spawns its workers in `on_start`; unbounded mailboxes";
 
 struct Master {
     workers: Vec<ActorRef<Worker>>,

@@ -1,8 +1,9 @@
 //! N-Queens: a master hands out work, and each piece of work may bring it more.
 //!
 //! A worker is given a board with queens in its first rows. Up to the threshold it sends the master each board with a
-//! queen more; beyond, it solves the board alone and sends one message for each solution. Either way it then says that
-//! it is done. The master hands boards to its workers in turn, and ends when as much is done as it has handed out.
+//! queen more; beyond, it solves the board alone and sends one message for each solution. Either way it then says
+//! that it is done. The master hands boards to its workers in turn, and ends when as much is done as it has handed
+//! out.
 //!
 //! Savina stops after a number of solutions, by default more than there are, so the answer is how many there are. Its
 //! priorities are for other mailboxes.

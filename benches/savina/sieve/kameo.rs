@@ -6,7 +6,8 @@ use tokio::sync::oneshot;
 
 use super::{Config, Finish, Primes, Runs};
 
-pub(super) const IDIOM: &str = "`tell(..).try_send()`, which boxes no future; a filter spawns the next in its handler; unbounded mailboxes";
+pub(super) const IDIOM: &str =
+    "`tell(..).try_send()`; a filter spawns the next in its handler; unbounded mailboxes";
 
 struct Source {
     config: Config,

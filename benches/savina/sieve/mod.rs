@@ -1,7 +1,7 @@
 //! Sieve of Eratosthenes: a pipeline that grows while numbers flow through it.
 //!
-//! The source sends all odd numbers to the first filter. A filter drops what one of its primes divides, keeps the rest
-//! until it holds as many as it may, and passes on what comes after; the first of those starts a new filter. The
+//! The source sends all odd numbers to the first filter. A filter drops what one of its primes divides, keeps the
+//! rest until it holds as many as it may, and passes on what comes after; the first of those starts a new filter. The
 //! last message goes through all of them, adds up what they hold and ends them. The answer is the number of primes.
 
 mod dactor;
