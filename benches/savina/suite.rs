@@ -1,6 +1,6 @@
 //! The benchmarks, and how one of them is run. To add one, write its folder and its line in [`ALL`].
 //!
-//! A folder has four files. `mod.rs` says what the benchmark is, its sizes, what its programs compute and which
+//! A folder has at least four files. `mod.rs` says what the benchmark is, its sizes, what its programs compute and which
 //! answer is right. `dactor.rs` is one program for both backends; `ractor.rs` and `kameo.rs` are the same program
 //! written for the native crate.
 
