@@ -6,6 +6,7 @@
 
 mod benchmark;
 mod measure;
+mod random;
 mod runs;
 mod subject;
 

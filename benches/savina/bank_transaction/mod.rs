@@ -10,11 +10,10 @@ mod dactor;
 mod kameo;
 mod ractor;
 
-use std::iter::successors;
-
 use ::dactor::System;
 use bench_harness::Scale;
 
+use super::random::savina;
 use super::{Benchmark, Idioms, Runs};
 
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +31,7 @@ struct Transfer {
 impl Config {
     fn transfers(self) -> impl Iterator<Item = Transfer> {
         const LARGEST: usize = 1_000;
-        let mut random = random(123_456);
+        let mut random = savina(123_456).map(|number| number as usize);
         let mut below = move |limit| random.next().map_or(0, |number| number % limit);
         let transfer = move || {
             let from = below(self.accounts / 10 * 8);
@@ -41,11 +40,6 @@ impl Config {
         };
         std::iter::repeat_with(transfer).take(self.transactions)
     }
-}
-
-/// Savina's generator.
-fn random(seed: usize) -> impl Iterator<Item = usize> {
-    successors(Some(seed), |number| Some((number * 1_309 + 13_849) % 65_536)).skip(1)
 }
 
 /// What an account keeps.

@@ -8,14 +8,12 @@
 mod dactor;
 mod kameo;
 mod ractor;
-mod random;
 
 use ::dactor::System;
 use bench_harness::Scale;
 use tokio::sync::oneshot;
 
-pub(crate) use random::Random;
-
+use super::random::Random;
 use super::{Benchmark, Idioms, Runs};
 
 #[derive(Debug, Clone, Copy)]

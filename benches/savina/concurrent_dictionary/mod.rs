@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use ::dactor::System;
 use bench_harness::Scale;
 
-use super::big::Random;
+use super::random::Random;
 use super::{Benchmark, Idioms, Runs};
 
 #[derive(Debug, Clone, Copy)]

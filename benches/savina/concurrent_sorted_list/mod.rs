@@ -12,11 +12,12 @@ mod kameo;
 mod list;
 mod ractor;
 
-use std::iter::{Sum, successors};
+use std::iter::Sum;
 
 use ::dactor::System;
 use bench_harness::Scale;
 
+use super::random::savina;
 use super::{Benchmark, Idioms, Runs};
 use list::SortedList;
 
@@ -40,7 +41,7 @@ impl Config {
     fn requests_of(self, worker: u64) -> impl Iterator<Item = Request> {
         /// Few enough for a worker to find some of what it has written.
         const VALUES: u64 = 1_000;
-        let mut random = random(worker);
+        let mut random = savina(worker);
         let mut below = move |limit| random.next().map_or(0, |number| number % limit);
         let request = move || {
             let (percent, value) = (below(100), below(VALUES) * self.workers + worker);
@@ -52,11 +53,6 @@ impl Config {
         };
         std::iter::repeat_with(request).take(self.requests)
     }
-}
-
-/// Savina's generator.
-fn random(seed: u64) -> impl Iterator<Item = u64> {
-    successors(Some(seed), |number| Some((number * 1_309 + 13_849) % 65_536)).skip(1)
 }
 
 /// What a worker knows when it is done.

@@ -9,12 +9,11 @@ mod dactor;
 mod kameo;
 mod ractor;
 
-use std::iter::successors;
-
 use ::dactor::System;
 use bench_harness::Scale;
 use tokio::sync::oneshot;
 
+use super::random::Random;
 use super::{Benchmark, Idioms, Runs};
 
 #[derive(Debug, Clone, Copy)]
@@ -27,10 +26,7 @@ impl Config {
     /// What is to be sorted: random numbers.
     fn values(self) -> Vec<u64> {
         const SEED: u64 = 1_024;
-        let next = |number: &u64| {
-            Some(number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407))
-        };
-        successors(next(&SEED), next).take(self.values).collect()
+        Random::new(SEED).take(self.values).collect()
     }
 }
 

@@ -8,13 +8,13 @@ mod dactor;
 mod kameo;
 mod ractor;
 
-use std::iter::successors;
 use std::mem;
 
 use ::dactor::System;
 use bench_harness::Scale;
 use tokio::sync::oneshot;
 
+use super::random::Random;
 use super::{Benchmark, Idioms, Runs};
 
 #[derive(Debug, Clone, Copy)]
@@ -27,10 +27,7 @@ impl Config {
     /// What is to be sorted: random numbers of as many bits as there are stages.
     fn values(self) -> impl Iterator<Item = u64> {
         const SEED: u64 = 2_048;
-        let next = |number: &u64| {
-            Some(number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407))
-        };
-        successors(next(&SEED), next).map(move |number| number >> (u64::BITS - self.bits)).take(self.values)
+        Random::new(SEED).map(move |number| number >> (u64::BITS - self.bits)).take(self.values)
     }
 
     /// The stages from the last to the first, which is the order in which their actors are spawned.

@@ -13,6 +13,7 @@ mod ractor;
 use ::dactor::System;
 use bench_harness::Scale;
 
+use super::random::mix;
 use super::{Benchmark, Idioms, Runs};
 
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +41,7 @@ impl Plan {
     fn children(self) -> Vec<Self> {
         let mut left = self.nodes - 1;
         let child = |branch| {
-            let seed = random(self.seed.wrapping_add(branch));
+            let seed = mix(self.seed.wrapping_add(branch));
             let nodes = if branch == BRANCHES { left } else { seed % (left + 1) };
             left -= nodes;
             Self { seed, nodes }
@@ -50,20 +51,13 @@ impl Plan {
 
     /// Up to two hundred steps of arithmetic.
     fn work(self) -> u64 {
-        (0..self.seed % 200).fold(self.seed, |number, _| random(number))
+        (0..self.seed % 200).fold(self.seed, |number, _| mix(number))
     }
 
     /// The work of the whole subtree.
     fn total_work(self) -> u64 {
         self.children().into_iter().map(Self::total_work).fold(self.work(), u64::wrapping_add)
     }
-}
-
-/// Numbers that follow each other give numbers that have nothing in common.
-fn random(number: u64) -> u64 {
-    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ (number >> 31)
 }
 
 /// What the nodes report.
