@@ -15,21 +15,20 @@
 //! cargo bench --bench overhead -- --rounds 21     # more rounds, steadier medians
 //! ```
 
-mod options;
 mod report;
 mod rounds;
 mod subject;
 mod tally;
 mod workload;
 
-use options::Options;
+use bench_harness::Options;
 use workload::Workload;
 
 #[global_allocator]
 static ALLOCATOR: counting_alloc::Counting = counting_alloc::Counting;
 
 fn main() -> std::io::Result<()> {
-    let options = match Options::from_args(std::env::args().skip(1)) {
+    let options = match Options::from_args(std::env::args().skip(1), &Workload::ALL.map(Workload::id)) {
         Ok(options) => options,
         Err(message) => {
             eprintln!("{message}");
@@ -38,7 +37,7 @@ fn main() -> std::io::Result<()> {
     };
     let mut rows = Vec::new();
     for workload in Workload::ALL {
-        if !options.selects(workload) {
+        if !options.selects(workload.id()) {
             continue;
         }
         for &threads in workload.threads() {

@@ -1,20 +1,19 @@
 //! The lanes of a mailbox beside the normal one, and whose turn it is.
 
-use std::collections::VecDeque;
-
 use crate::Priority;
+use crate::queue::Queue;
 
 /// The messages that are not of normal priority. Most mailboxes never have any.
 #[derive(Debug)]
 pub(crate) struct Lanes<T> {
-    high: VecDeque<T>,
-    low: VecDeque<T>,
+    high: Queue<T>,
+    low: Queue<T>,
     turns: Turns,
 }
 
 impl<T> Default for Lanes<T> {
     fn default() -> Self {
-        Self { high: VecDeque::new(), low: VecDeque::new(), turns: Turns::default() }
+        Self { high: Queue::new(), low: Queue::new(), turns: Turns::default() }
     }
 }
 
@@ -28,11 +27,7 @@ impl<T> Lanes<T> {
     }
 
     /// One of the two lanes, or the normal one, which is kept elsewhere.
-    pub(crate) fn lane<'a>(
-        &'a mut self,
-        normal: &'a mut VecDeque<T>,
-        which: Priority,
-    ) -> &'a mut VecDeque<T> {
+    pub(crate) fn lane<'a>(&'a mut self, normal: &'a mut Queue<T>, which: Priority) -> &'a mut Queue<T> {
         match which {
             Priority::High => &mut self.high,
             Priority::Normal => normal,
@@ -56,7 +51,7 @@ impl<T> Lanes<T> {
     }
 
     pub(crate) fn into_messages(self) -> impl Iterator<Item = T> {
-        self.high.into_iter().chain(self.low)
+        self.high.chain(self.low)
     }
 
     pub(crate) fn shrink(&mut self, slots: usize) {
@@ -139,7 +134,7 @@ mod tests {
     #[test]
     fn the_lowest_that_has_anything_is_the_first_to_lose() {
         let mut lanes = Lanes::default();
-        let mut normal = VecDeque::new();
+        let mut normal = Queue::new();
         assert_eq!(lanes.lowest(false), None);
         for priority in [Priority::High, Priority::Normal, Priority::Low] {
             lanes.lane(&mut normal, priority).push_back(priority);

@@ -11,7 +11,6 @@
 //! User code is polled only through [`guarded`], which sees a kill at every await. Panics are contained: a
 //! handler's by its envelope, which answers the asker, a hook's by [`hook`].
 
-use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::mem;
 use std::panic::AssertUnwindSafe;
@@ -27,9 +26,10 @@ use crate::mailbox::{Ending, Park, Taken};
 use crate::owed::Told;
 use crate::panic::{Panic, contain, discard};
 use crate::pipeline::Chain;
+use crate::queue::Queue;
+use crate::registry::Enrolment;
 use crate::seed::Seed;
 use crate::shared::Shared;
-use crate::system::Enrolment;
 use crate::turn::{Entered, Mode, Progress, Slate};
 use crate::{Actor, ActorRef, Context, Directive, Error, ErrorKind, Inbound, Outcome, StopReason};
 
@@ -41,15 +41,19 @@ pub const TURN: usize = 128;
 struct Estate<A: Actor> {
     shared: Arc<Shared<A>>,
     /// Taken from the mailbox and not handled yet.
-    batch: VecDeque<Envelope<A>>,
+    batch: Queue<Envelope<A>>,
+    closed: bool,
     enrolment: Option<Enrolment>,
 }
 
 impl<A: Actor> Estate<A> {
     /// Refuses what will not be handled any more.
     fn close(&mut self) {
+        if mem::replace(&mut self.closed, true) {
+            return;
+        }
         let rest = self.shared.mailbox.close();
-        for envelope in self.batch.drain(..).chain(rest) {
+        for envelope in self.batch.by_ref().chain(rest) {
             // Dropping a message runs user code.
             if let Err(panic) = contain(|| self.shared.refuse(envelope)) {
                 tracing::warn!(actor = %self.shared.label(), %panic, "a refused message panicked");
@@ -61,7 +65,7 @@ impl<A: Actor> Estate<A> {
         let Some(enrolment) = self.enrolment.take() else { return };
         self.close();
         // Gone from the system before anyone is told: its name is free when `wait` returns.
-        self.shared.head.system.strike(enrolment);
+        self.shared.head.system.registry().strike(enrolment);
         let _ = self.shared.head.end.set(reason);
     }
 }
@@ -99,7 +103,7 @@ pub(crate) fn live<A: Actor>(
     inbound: Chain<dyn Inbound>,
 ) -> impl Future<Output = ()> + Send {
     let ctx = Context::new(ActorRef::of(shared.clone()));
-    let estate = Estate { shared, batch: VecDeque::new(), enrolment: Some(enrolment) };
+    let estate = Estate { shared, batch: Queue::new(), closed: false, enrolment: Some(enrolment) };
     let mut alive = Alive { seed, ctx, on_panic, inbound, estate };
     async move {
         let reason = alive.run().await;
@@ -321,7 +325,7 @@ async fn guarded<A: Actor, F: Future>(
 /// may still linger first, see [`Linger`]. When it goes back, `since_native` starts again.
 async fn refill<A: Actor>(
     shared: &Shared<A>,
-    batch: &mut VecDeque<Envelope<A>>,
+    batch: &mut Queue<Envelope<A>>,
     linger: &mut Linger,
     since_native: &mut usize,
 ) -> bool {

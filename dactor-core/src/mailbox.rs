@@ -13,7 +13,6 @@
 //!                                                           Waiting ◄─ lingering), handler pending ┘
 //! ```
 
-use std::collections::VecDeque;
 use std::mem;
 use std::sync::PoisonError;
 use std::task::Waker;
@@ -22,6 +21,7 @@ use std::time::Duration;
 use crate::Priority;
 use crate::bound::{Admitted, Bound, Limit, Overflow, Ticket};
 use crate::lanes::Lanes;
+use crate::queue::Queue;
 use crate::sync::atomic::{AtomicU8, Ordering};
 use crate::sync::{Mutex, MutexGuard};
 
@@ -135,7 +135,7 @@ enum Phase {
 #[derive(Debug)]
 struct Inner<T> {
     /// The normal lane.
-    queue: VecDeque<T>,
+    queue: Queue<T>,
     /// The others, once there was a message for one.
     lanes: Option<Box<Lanes<T>>>,
     phase: Phase,
@@ -251,7 +251,7 @@ impl<T> Mailbox<T> {
     /// An open mailbox of a cell that is not in its host yet.
     pub(crate) fn new(limit: Option<Limit>) -> Self {
         let bound = limit.map(|limit| Box::new(Bound::new(limit)));
-        let inner = Inner { queue: VecDeque::new(), lanes: None, phase: Phase::Starting, open: true, bound };
+        let inner = Inner { queue: Queue::new(), lanes: None, phase: Phase::Starting, open: true, bound };
         Self { inner: Mutex::new(inner), signals: AtomicU8::new(Ending::None as u8) }
     }
 
@@ -361,7 +361,7 @@ impl<T> Mailbox<T> {
 
     /// Moves what is due into the empty `batch`, or parks the cell. What is in other lanes than the normal one stays
     /// there for [`pick`](Self::pick).
-    pub(crate) fn take(&self, batch: &mut VecDeque<T>, park: Park<'_>) -> Taken {
+    pub(crate) fn take(&self, batch: &mut Queue<T>, park: Park<'_>) -> Taken {
         let mut inner = self.lock();
         if inner.len() == 0 {
             if self.ending() != Ending::None {
@@ -378,16 +378,13 @@ impl<T> Mailbox<T> {
         }
         if inner.bound.is_some() {
             // A bounded queue holds all but the one in hand.
-            batch.extend(inner.next());
+            inner.next().into_iter().for_each(|message| batch.push_back(message));
             let admitted = inner.bound.as_mut().and_then(|bound| bound.admit());
             if let Some(Admitted { message, priority, waker }) = admitted {
                 inner.put(message, priority);
                 drop(inner);
                 waker.into_iter().for_each(Waker::wake);
             }
-        } else if inner.queue.len() == 1 {
-            // One message needs no second buffer: most actors never have one.
-            batch.extend(inner.queue.pop_front());
         } else {
             mem::swap(&mut inner.queue, batch);
         }
@@ -396,7 +393,7 @@ impl<T> Mailbox<T> {
 
     /// The next message of a cell whose batch has been [overtaken](Signals::overtaken): the batch is the front of the
     /// normal lane.
-    pub(crate) fn pick(&self, batch: &mut VecDeque<T>) -> Option<T> {
+    pub(crate) fn pick(&self, batch: &mut Queue<T>) -> Option<T> {
         let mut inner = self.lock();
         let Inner { queue, lanes, .. } = &mut *inner;
         let normal = !batch.is_empty() || !queue.is_empty();
@@ -416,12 +413,14 @@ impl<T> Mailbox<T> {
     }
 
     /// Closes for good and gives what was never taken, and what never got in.
-    pub(crate) fn close(&self) -> VecDeque<T> {
+    pub(crate) fn close(&self) -> Queue<T> {
         let mut inner = self.lock();
         inner.open = false;
         inner.phase = Phase::Scheduled;
         let mut rest = mem::take(&mut inner.queue);
-        rest.extend(inner.lanes.take().into_iter().flat_map(|lanes| lanes.into_messages()));
+        for message in inner.lanes.take().into_iter().flat_map(|lanes| lanes.into_messages()) {
+            rest.push_back(message);
+        }
         let mut wakers = Vec::new();
         for Admitted { message, waker, .. } in inner.bound.iter_mut().flat_map(|bound| bound.disperse()) {
             rest.push_back(message);

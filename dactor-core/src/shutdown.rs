@@ -21,9 +21,9 @@ impl System {
     /// context says which had to be stopped, which were killed, and which live on because their handler never
     /// reached an await.
     pub async fn shutdown(&self) -> Result<()> {
-        self.close();
+        self.registry().close();
         let begin = Instant::now();
-        let mut left = self.snapshot();
+        let mut left = self.registry().snapshot();
         let mut unfinished = Vec::new();
         for (ending, quarters, step) in STEPS {
             for actor in &left {

@@ -1,15 +1,14 @@
-use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use slab::Slab;
 
 use crate::bound::{Limit, Overflow};
 use crate::event::{Events, Observer};
 use crate::pipeline::{Chain, extend};
+use crate::registry::{Enrolment, Refused, Registry};
 use crate::shared::{Control, Shared};
 use crate::spi::Backend;
 use crate::{
@@ -36,15 +35,7 @@ struct Inner {
     inbound: Chain<dyn Inbound>,
     outbound: Chain<dyn Outbound>,
     events: Events,
-    registry: Mutex<Registry>,
-}
-
-/// Who lives here. One lock, taken when an actor is born and when it is gone.
-#[derive(Default)]
-struct Registry {
-    closed: bool,
-    live: Slab<Arc<dyn Control>>,
-    names: HashMap<Arc<str>, Weak<dyn Control>>,
+    registry: Registry,
 }
 
 impl System {
@@ -81,13 +72,13 @@ impl System {
 
     /// The live actor of this name, if there is one and it is an `A`.
     pub fn get<A: Actor>(&self, name: &str) -> Option<ActorRef<A>> {
-        let control = self.registry().names.get(name)?.upgrade()?;
+        let control = self.inner.registry.get(name)?;
         control.into_any().downcast::<Shared<A>>().ok().map(ActorRef::of)
     }
 
     /// How many actors live here.
     pub fn live(&self) -> usize {
-        self.registry().live.len()
+        self.inner.registry.len()
     }
 
     /// Subscribes to the messages that are not handled from now on.
@@ -121,7 +112,7 @@ impl System {
     ///
     /// The failure of the actor that failed first. The others have ended, too, by then.
     pub async fn wait_all(&self) -> Result<()> {
-        let live = self.snapshot();
+        let live = self.inner.registry.snapshot();
         let mut ends: FuturesUnordered<_> = live.iter().map(|actor| actor.head().end.wait()).collect();
         let mut first = Ok(());
         while let Some(reason) = ends.next().await {
@@ -156,42 +147,22 @@ impl System {
         &*self.inner.backend
     }
 
-    /// Lets nobody in any more.
-    pub(crate) fn close(&self) {
-        self.registry().closed = true;
-    }
-
-    pub(crate) fn snapshot(&self) -> Vec<Arc<dyn Control>> {
-        self.registry().live.iter().map(|(_, actor)| actor.clone()).collect()
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.inner.registry
     }
 
     /// Takes a new actor in, under its name.
     pub(crate) fn enrol(&self, actor: Arc<dyn Control>) -> Result<Enrolment> {
         let name = actor.head().name.clone();
-        let mut registry = self.registry();
-        if registry.closed {
-            return Err(Error::new(ErrorKind::SystemShutDown).with("system", self.name()));
-        }
-        if let Some(name) = &name {
-            if registry.names.contains_key(name) {
-                return Err(Error::new(ErrorKind::NameTaken).with("actor", name).with("system", self.name()));
-            }
-            registry.names.insert(name.clone(), Arc::downgrade(&actor));
-        }
-        Ok(Enrolment { key: registry.live.insert(actor) })
-    }
-
-    /// Lets an actor go, and its name.
-    pub(crate) fn strike(&self, Enrolment { key }: Enrolment) {
-        let mut registry = self.registry();
-        let actor = registry.live.remove(key);
-        if let Some(name) = &actor.head().name {
-            registry.names.remove(name);
-        }
-    }
-
-    fn registry(&self) -> MutexGuard<'_, Registry> {
-        self.inner.registry.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.registry.enrol(actor).map_err(|refused| {
+            let error = match refused {
+                Refused::Closed => Error::new(ErrorKind::SystemShutDown),
+                Refused::NameTaken => {
+                    Error::new(ErrorKind::NameTaken).with("actor", name.unwrap_or_default())
+                }
+            };
+            error.with("system", self.name())
+        })
     }
 }
 
@@ -203,12 +174,6 @@ impl fmt::Debug for System {
             .field("live", &self.live())
             .finish_non_exhaustive()
     }
-}
-
-/// An actor's place in its system.
-#[must_use]
-pub(crate) struct Enrolment {
-    key: usize,
 }
 
 /// Configures a [`System`].
@@ -286,7 +251,7 @@ impl SystemBuilder {
             inbound: extend(&None, self.inbound),
             outbound: extend(&None, self.outbound),
             events: Events::new(self.observers),
-            registry: Mutex::default(),
+            registry: Registry::default(),
         };
         Ok(System { inner: Arc::new(inner) })
     }

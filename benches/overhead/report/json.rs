@@ -1,5 +1,6 @@
 //! The figures for programs.
 
+use bench_harness::rounded;
 use serde_json::{Value, json};
 
 use crate::rounds::Row;
@@ -22,9 +23,4 @@ fn object(row: &Row) -> Value {
         "ratio_to_native": row.ratio_to_native.map(|ratio| rounded(ratio, 1000.0)),
         "ratio_to_tokio": row.ratio_to_tokio.map(|ratio| rounded(ratio, 1000.0)),
     })
-}
-
-/// Drops digits that are noise.
-fn rounded(figure: f64, steps: f64) -> f64 {
-    (figure * steps).round() / steps
 }

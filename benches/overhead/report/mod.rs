@@ -5,25 +5,26 @@ mod markdown;
 mod svg;
 mod table;
 
-use std::path::{Path, PathBuf};
-use std::{env, fs, io};
+use std::io;
 
+use bench_harness::Files;
 pub(crate) use table::table;
 
 use crate::rounds::Row;
 
 /// Writes `bench/overhead.json` under the target directory.
 pub(crate) fn write_json(rows: &[Row]) -> io::Result<()> {
-    let target =
-        env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |dir| root().join(dir));
-    write(&target.join("bench/overhead.json"), &json::array(rows))
+    files().write_json(&json::array(rows))
 }
 
 /// Writes the chart and the table that the documentation shows.
 pub(crate) fn write_docs(rows: &[Row], rounds: usize) -> io::Result<()> {
-    let docs = root().join("docs/bench");
-    write(&docs.join("overhead.svg"), &svg::chart(rows))?;
-    write(&docs.join("overhead.md"), &markdown::table(rows, rounds))
+    files().write_docs("svg", &svg::chart(rows))?;
+    files().write_docs("md", &markdown::table(rows, rounds))
+}
+
+fn files() -> Files {
+    Files::of(env!("CARGO_MANIFEST_DIR"), "overhead")
 }
 
 /// What a reader must know of the ratios that are not to a subject's own backend, one sentence each.
@@ -41,18 +42,4 @@ fn notes(rows: &[Row]) -> Vec<String> {
         .collect();
     notes.dedup();
     notes
-}
-
-/// The workspace root: the bench belongs to the root package.
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    fs::write(path, text)?;
-    eprintln!("wrote {}", path.display());
-    Ok(())
 }

@@ -6,8 +6,10 @@ mod ractor;
 mod tokio_boxed;
 mod tokio_loop;
 
+use bench_harness::Scale;
+
 use crate::tally::Tally;
-use crate::workload::{self, Sample, Scale, Threads, Workload};
+use crate::workload::{self, Sample, Threads, Workload};
 
 /// An actor library seen through the few calls the workloads need.
 ///

@@ -6,6 +6,7 @@ mod lifecycle;
 mod tell;
 mod wake;
 
+use bench_harness::Scale;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::subject::Subject;
@@ -36,15 +37,6 @@ pub(crate) enum Workload {
 pub(crate) enum Threads {
     One,
     Two,
-}
-
-/// How much of a workload to run.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scale {
-    /// Long enough to be timed.
-    Full,
-    /// Only proves that it runs.
-    Quick,
 }
 
 /// What one run gives.
@@ -85,10 +77,6 @@ impl Workload {
             Self::SpawnStop => "spawn_stop",
             Self::IdleBytes => "idle_bytes",
         }
-    }
-
-    pub(crate) fn from_id(id: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|workload| workload.id() == id)
     }
 
     pub(crate) fn unit(self) -> &'static str {

@@ -29,9 +29,9 @@ fn launch(mailbox: Mailbox<u32>) -> Mailbox<u32> {
 }
 
 fn taken(mailbox: &Mailbox<u32>) -> Vec<u32> {
-    let mut batch = VecDeque::new();
+    let mut batch = Queue::new();
     mailbox.take(&mut batch, Park::Native);
-    batch.into()
+    batch.collect()
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn a_push_wakes_an_idle_cell_once() {
     assert_eq!(taken(&mailbox), [1, 2]);
     assert_eq!(kind(mailbox.push(3, Normal)), "nothing", "the turn goes on");
     assert_eq!(taken(&mailbox), [3]);
-    assert_eq!(mailbox.take(&mut VecDeque::new(), Park::Native), Taken::Parked);
+    assert_eq!(mailbox.take(&mut Queue::new(), Park::Native), Taken::Parked);
     assert_eq!(kind(mailbox.push(4, Normal)), "host");
 }
 
@@ -65,7 +65,7 @@ fn what_comes_before_the_launch_is_due_at_it() {
     assert_eq!(kind::<()>(Ok(waited.launch())), "host");
 
     let running = Mailbox::new(None);
-    assert_eq!(running.take(&mut VecDeque::new(), Park::Pending(noop_waker_ref())), Taken::Parked);
+    assert_eq!(running.take(&mut Queue::new(), Park::Pending(noop_waker_ref())), Taken::Parked);
     assert_eq!(kind::<()>(Ok(running.launch())), "nothing", "its host runs it already");
     assert_eq!(kind(running.push(1, Normal)), "waker");
 }
@@ -85,12 +85,12 @@ fn a_pending_handler_is_woken_by_signals_only() {
 #[test]
 fn a_cell_can_wait_for_messages_and_its_own_work_at_once() {
     let mailbox = launched();
-    let mut batch = VecDeque::new();
+    let mut batch = Queue::new();
     assert_eq!(mailbox.take(&mut batch, Park::Pending(noop_waker_ref())), Taken::Parked);
     assert_eq!(kind(mailbox.push(1, Normal)), "waker");
     assert_eq!(kind(mailbox.push(2, Normal)), "nothing");
     assert_eq!(mailbox.take(&mut batch, Park::Pending(noop_waker_ref())), Taken::Some);
-    assert_eq!(batch, [1, 2]);
+    assert!(batch.eq([1, 2]));
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn rousing_wakes_only_a_cell_with_nothing_to_do() {
     assert_eq!(rouse(&mailbox), "nothing");
     assert!(!mailbox.wait_for_signal(noop_waker_ref()));
     assert_eq!(rouse(&mailbox), "nothing");
-    assert_eq!(mailbox.take(&mut VecDeque::new(), Park::Pending(noop_waker_ref())), Taken::Parked);
+    assert_eq!(mailbox.take(&mut Queue::new(), Park::Pending(noop_waker_ref())), Taken::Parked);
     assert_eq!(rouse(&mailbox), "waker");
     assert_eq!(rouse(&mailbox), "nothing");
 }
@@ -110,7 +110,7 @@ fn the_stronger_ending_wins_and_closes() {
     let mailbox = launched();
     assert_eq!(signal(&mailbox, Ending::Drain), "host");
     assert!(matches!(mailbox.push(1, Normal), Err(Refusal::Closed(1))));
-    assert_eq!(mailbox.take(&mut VecDeque::new(), Park::Native), Taken::Ending);
+    assert_eq!(mailbox.take(&mut Queue::new(), Park::Native), Taken::Ending);
     for (ending, expected) in
         [(Ending::Drain, Ending::Drain), (Ending::Kill, Ending::Kill), (Ending::Stop, Ending::Kill)]
     {
@@ -125,7 +125,7 @@ fn closing_gives_the_rest() {
     let mailbox = launched();
     assert_eq!(kind(mailbox.push(1, Normal)), "host");
     assert_eq!(kind(mailbox.push(2, Normal)), "nothing");
-    assert_eq!(mailbox.close(), [1, 2]);
+    assert!(mailbox.close().eq([1, 2]));
     assert!(matches!(mailbox.push(3, Normal), Err(Refusal::Closed(3))));
 }
 
@@ -135,9 +135,9 @@ fn memory_is_given_back_after_a_burst() {
     for number in 0..100_000 {
         let _ = mailbox.push(number, Normal);
     }
-    let mut batch = VecDeque::new();
+    let mut batch = Queue::new();
     assert_eq!(mailbox.take(&mut batch, Park::Native), Taken::Some);
-    batch.clear();
+    batch.by_ref().for_each(drop);
     assert_eq!(mailbox.take(&mut batch, Park::Native), Taken::Parked);
     assert!(batch.capacity() <= 2 * KEPT_SLOTS, "{}", batch.capacity());
     assert!(mailbox.lock().queue.capacity() <= 2 * KEPT_SLOTS);
@@ -151,7 +151,7 @@ fn a_bound_holds_exactly_its_capacity() {
     assert_eq!(taken(&mailbox), [1], "one at a time");
     assert!(mailbox.push(4, Normal).is_ok());
     assert!(matches!(mailbox.push(5, Normal), Err(Refusal::Full(5))));
-    assert_eq!(mailbox.close(), [2, 4]);
+    assert!(mailbox.close().eq([2, 4]));
 }
 
 #[test]
@@ -167,14 +167,14 @@ fn dropping_keeps_the_oldest_or_the_newest() {
             })
             .collect();
         assert_eq!(lost, dropped);
-        assert_eq!(mailbox.close(), kept);
+        assert!(mailbox.close().eq(kept));
     }
 }
 
 #[test]
 fn a_batch_is_overtaken_by_higher_messages_and_overtakes_lower_ones() {
     let mailbox = launched();
-    let mut batch = VecDeque::new();
+    let mut batch = Queue::new();
     for (number, priority) in [(1, Normal), (2, Normal), (3, Normal)] {
         let _ = mailbox.push(number, priority);
     }
@@ -197,7 +197,7 @@ fn a_message_of_any_lane_wakes_and_is_due() {
     for priority in [Low, High] {
         let mailbox = launched();
         assert_eq!(kind(mailbox.push(1, priority)), "host");
-        let mut batch = VecDeque::new();
+        let mut batch = Queue::new();
         assert_eq!(mailbox.take(&mut batch, Park::Native), Taken::Some);
         assert_eq!(mailbox.pick(&mut batch), Some(1));
         assert_eq!(mailbox.take(&mut batch, Park::Native), Taken::Parked);
@@ -207,7 +207,7 @@ fn a_message_of_any_lane_wakes_and_is_due() {
         assert_eq!(kind::<()>(Ok(early.launch())), "host");
         assert_eq!(signal(&early, Ending::Stop), "nothing");
         assert!(early.signals().overtaken(), "a signal leaves the lanes alone");
-        assert_eq!(early.close(), [1]);
+        assert!(early.close().eq([1]));
     }
 }
 
@@ -228,7 +228,7 @@ fn a_bound_counts_all_lanes_and_the_lowest_loses_first() {
         })
         .collect();
     assert_eq!(lost, [1, 3, 5]);
-    assert_eq!(mailbox.close(), [2, 4]);
+    assert!(mailbox.close().eq([2, 4]));
 }
 
 #[test]
@@ -245,6 +245,6 @@ fn those_in_line_are_admitted_in_order() {
     assert_eq!(taken(&mailbox), [0]);
     assert_eq!((poll(one), poll(three)), (Some(true), None));
     assert_eq!(mailbox.len(), 1);
-    assert_eq!(mailbox.close(), [1, 3]);
+    assert!(mailbox.close().eq([1, 3]));
     assert_eq!((poll(one), poll(three)), (Some(true), Some(false)));
 }

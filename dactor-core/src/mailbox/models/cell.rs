@@ -53,7 +53,7 @@ pub(super) struct Cell<'a> {
     at: At,
     /// How many messages its mailbox holds, if it has a bound.
     capacity: Option<usize>,
-    pub(super) batch: VecDeque<u32>,
+    pub(super) batch: Queue<u32>,
     pub(super) handled: Vec<u32>,
     parked: bool,
     /// It has just taken what is due.
@@ -63,7 +63,7 @@ pub(super) struct Cell<'a> {
 
 impl<'a> Cell<'a> {
     pub(super) fn new(mailbox: &'a Mail, bell: &'a Arc<Bell>, at: At) -> Self {
-        let (batch, handled) = (VecDeque::new(), Vec::new());
+        let (batch, handled) = (Queue::new(), Vec::new());
         let parked = at == At::Host;
         Self { mailbox, bell, at, capacity: None, batch, handled, parked, taken: false, woken: 0 }
     }
@@ -130,7 +130,7 @@ impl<'a> Cell<'a> {
     }
 
     pub(super) fn end(self) -> Lived {
-        let rest = self.batch.into_iter().chain(self.mailbox.close()).collect();
+        let rest = self.batch.chain(self.mailbox.close()).collect();
         Lived { handled: self.handled, rest, woken: self.woken }
     }
 }

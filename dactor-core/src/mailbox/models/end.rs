@@ -42,7 +42,7 @@ fn a_message_that_meets_a_dropped_cell_is_left_behind_or_given_back() {
     let outcomes = explore(|| {
         let mailbox = Post::launched(None);
         let sender = beside(&mailbox, &Bell::new(), |mailbox, host| tell(mailbox, host, &[1, 2]));
-        let rest = mailbox.close().into();
+        let rest = mailbox.close().collect();
         let gone = sender.join().unwrap();
         let lived = Lived { handled: Vec::new(), rest, woken: 0 };
         [1, 2].map(|message| lived.fate(message, &gone))

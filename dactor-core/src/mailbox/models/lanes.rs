@@ -7,7 +7,7 @@ fn holding_a_batch<'a>(mailbox: &'a Mail, bell: &'a Arc<Bell>, at: At) -> Cell<'
     assert!(tell(mailbox, bell, &[10, 11]).is_empty());
     let mut cell = Cell::new(mailbox, bell, at);
     assert!(cell.round());
-    assert_eq!(cell.batch, [10, 11]);
+    assert_eq!(cell.batch.len(), 2);
     cell
 }
 

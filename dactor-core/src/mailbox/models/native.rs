@@ -15,7 +15,7 @@ fn live_by_turns(exposed: &AtomicBool, mailbox: &Mail, host: &Arc<Bell>, enough:
     let bell = Bell::new();
     let waker = Waker::from(bell.clone());
     let (mut handled, mut lingered) = (Vec::new(), false);
-    let mut batch = VecDeque::new();
+    let mut batch = Queue::new();
     loop {
         let mut may_linger = !handled.is_empty();
         let mut foreign = false;

@@ -1,25 +1,36 @@
-//! The command line of the bench.
-
-use crate::workload::{Scale, Workload};
-
 /// Odd, so that the median is a round that really happened.
 const DEFAULT_ROUNDS: usize = 9;
 const QUICK_ROUNDS: usize = 1;
 
 /// What to run and how often.
-pub(crate) struct Options {
+#[derive(Debug)]
+pub struct Options {
     /// Counted rounds; one more runs first as a warm-up and is dropped.
-    pub(crate) rounds: usize,
-    pub(crate) scale: Scale,
-    /// Whether `cargo bench` started us. `cargo test --all-targets` runs this binary too, without
-    /// `--bench`: that must stay a short smoke run and leave no figures behind.
-    pub(crate) under_cargo_bench: bool,
-    filter: Vec<Workload>,
+    pub rounds: usize,
+    /// How much of each.
+    pub scale: Scale,
+    /// Whether `cargo bench` started us. `cargo test --all-targets` runs a bench too, without `--bench`: that
+    /// must stay a short smoke run and leave no figures behind.
+    pub under_cargo_bench: bool,
+    filter: Vec<String>,
+}
+
+/// How much of a benchmark to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    /// Long enough to be timed.
+    Full,
+    /// Only proves that it runs.
+    Quick,
 }
 
 impl Options {
-    /// Reads the arguments; the error is a message for the user.
-    pub(crate) fn from_args(args: impl Iterator<Item = String>) -> Result<Self, String> {
+    /// Reads the arguments, of which those that are no option must be one of the `known` names.
+    ///
+    /// # Errors
+    ///
+    /// A message for the user.
+    pub fn from_args(args: impl Iterator<Item = String>, known: &[&str]) -> Result<Self, String> {
         let mut rounds = None;
         let mut quick = false;
         let mut under_cargo_bench = false;
@@ -33,7 +44,8 @@ impl Options {
                     let number = args.next().and_then(|n| n.parse().ok()).filter(|&n| n > 0);
                     rounds = Some(number.ok_or("--rounds takes a number above 0")?);
                 }
-                name => filter.push(Workload::from_id(name).ok_or_else(|| unknown(name))?),
+                name if known.contains(&name) => filter.push(arg),
+                name => return Err(unknown(name, known)),
             }
         }
         let quick = quick || !under_cargo_bench;
@@ -45,18 +57,17 @@ impl Options {
         })
     }
 
-    /// Whether the filter lets this workload through.
-    pub(crate) fn selects(&self, workload: Workload) -> bool {
-        self.filter.is_empty() || self.filter.contains(&workload)
+    /// Whether the filter lets this name through.
+    pub fn selects(&self, name: &str) -> bool {
+        self.filter.is_empty() || self.filter.iter().any(|wanted| wanted == name)
     }
 
     /// Whether the figures are complete enough to be published under `docs/`.
-    pub(crate) fn is_full_run(&self) -> bool {
+    pub fn is_full_run(&self) -> bool {
         self.filter.is_empty() && self.scale == Scale::Full
     }
 }
 
-fn unknown(name: &str) -> String {
-    let known: Vec<_> = Workload::ALL.iter().map(|w| w.id()).collect();
-    format!("unknown argument `{name}`; expected --quick, --rounds N or a workload: {}", known.join(", "))
+fn unknown(name: &str, known: &[&str]) -> String {
+    format!("unknown argument `{name}`; expected --quick, --rounds N or one of: {}", known.join(", "))
 }
