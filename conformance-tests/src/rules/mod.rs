@@ -3,16 +3,24 @@
 mod ask;
 mod bound;
 mod busy;
+mod cancel;
 mod dead;
+mod deadline;
+mod delay;
 mod deliver;
 mod drain;
 mod ends;
 mod failure;
 mod fairness;
+mod fixture;
+mod headers;
+mod inbound;
 mod kill;
+mod later;
 mod line;
 mod names;
 mod native;
+mod outbound;
 mod panics;
 mod priority;
 mod race;
@@ -47,6 +55,13 @@ static ALL: &[&[Rule]] = &[
     line::RULES,
     priority::RULES,
     shed::RULES,
+    inbound::RULES,
+    outbound::RULES,
+    delay::RULES,
+    headers::RULES,
+    cancel::RULES,
+    deadline::RULES,
+    later::RULES,
     dead::RULES,
     refs::RULES,
     race::RULES,
