@@ -144,7 +144,7 @@ async fn before(lab: Lab) {
     assert_eq!(system.dead_letters(), 0);
 }
 
-/// Notes that its asker is gone, and finishes.
+/// Notes that its asker is gone, and finishes when the gate opens.
 pub(super) fn watches(journal: &Journal, gate: &Gate) -> Do {
     let (journal, gate) = (journal.clone(), gate.clone());
     job(move |_, ctx| {
@@ -153,7 +153,10 @@ pub(super) fn watches(journal: &Journal, gate: &Gate) -> Do {
             let token = ctx.cancellation();
             let seen = ctx.cancelled();
             tokio::select! {
-                () = seen => journal.note(format!("gone {} {}", ctx.is_cancelled(), token.is_cancelled())),
+                () = seen => {
+                    journal.note(format!("gone {} {}", ctx.is_cancelled(), token.is_cancelled()));
+                    gate.pass().await;
+                }
                 () = gate.pass() => journal.note(format!("passed {}", ctx.is_cancelled())),
             }
             Ok(1)
@@ -173,6 +176,7 @@ async fn during(lab: Lab) {
         token.cancel();
         assert_eq!(lab.soon("the asker is free", asked).await.unwrap_err().kind(), ErrorKind::Cancelled);
         lab.soon("the handler sees it", journal.wait_for("gone true true")).await;
+        gate.open();
         lab.soon("the actor goes on", desk.ask(give(1))).await.unwrap();
         assert_eq!(system.dead_letters(), 1, "the reply that nobody wanted");
 
@@ -181,6 +185,7 @@ async fn during(lab: Lab) {
         lab.soon("the handler runs", gate.reached()).await;
         drop(asked);
         lab.soon("the handler sees it", journal.wait_len(2)).await;
+        gate.open();
         lab.soon("the actor goes on", desk.ask(give(1))).await.unwrap();
 
         let (gate, token) = (Gate::new(), CancellationToken::new());

@@ -73,6 +73,7 @@ async fn timed_out(mut lab: Lab) {
     lab.clock().advance(FIVE).await;
     assert_eq!(asked.await.unwrap().unwrap_err().kind(), ErrorKind::Timeout);
     journal.wait_for("gone true true").await;
+    gate.open();
 
     let (gate, asker) = (Gate::new(), desk.clone());
     let message = Abortable(guarded(&journal, &gate));

@@ -13,6 +13,7 @@ mod ends;
 mod failure;
 mod fairness;
 mod fixture;
+mod forward;
 mod headers;
 mod inbound;
 mod kill;
@@ -26,6 +27,7 @@ mod priority;
 mod race;
 mod refs;
 mod restart;
+mod scope;
 mod shed;
 mod shutdown;
 mod start;
@@ -56,12 +58,14 @@ static ALL: &[&[Rule]] = &[
     priority::RULES,
     shed::RULES,
     inbound::RULES,
+    scope::RULES,
     outbound::RULES,
     delay::RULES,
     headers::RULES,
     cancel::RULES,
     deadline::RULES,
     later::RULES,
+    forward::RULES,
     dead::RULES,
     refs::RULES,
     race::RULES,
