@@ -27,6 +27,19 @@ pub static REASONS: &[Reason] = &[
         why: "shedding decides about new messages, and these are refused with `Stopped` (SHED-06); what waits is answered as in every mailbox",
     },
     Reason {
+        topic: Topic::Headers,
+        states: &[
+            State::Dead,
+            State::Stopped,
+            State::Killed,
+            State::Failed,
+            State::NativeStop,
+            State::NativeKill,
+            State::RuntimeDropped,
+        ],
+        why: "headers are read where a message is handled or answered; one that is not handled any more takes its headers along",
+    },
+    Reason {
         topic: Topic::Failure,
         states: &[State::Idle],
         why: "an idle actor runs no code that could fail",

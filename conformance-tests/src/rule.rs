@@ -183,6 +183,16 @@ words! {
         Priority = "Priority",
         /// Load shedding.
         Shed = "Load shedding",
+        /// Interceptors where messages are handled.
+        Inbound = "Inbound interceptors",
+        /// Interceptors where messages are sent.
+        Outbound = "Outbound interceptors",
+        /// What travels beside messages and replies.
+        Headers = "Headers",
+        /// Cancelled asks, and deadlines.
+        Cancel = "Cancel, deadline",
+        /// Replies that come later, or from another actor.
+        Later = "Deferred reply",
         /// `Err` from a handler or hook.
         Failure = "Failure (Err)",
         /// A panic, and what follows it.

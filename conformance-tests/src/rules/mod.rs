@@ -3,21 +3,31 @@
 mod ask;
 mod bound;
 mod busy;
+mod cancel;
 mod dead;
+mod deadline;
+mod delay;
 mod deliver;
 mod drain;
 mod ends;
 mod failure;
 mod fairness;
+mod fixture;
+mod forward;
+mod headers;
+mod inbound;
 mod kill;
+mod later;
 mod line;
 mod names;
 mod native;
+mod outbound;
 mod panics;
 mod priority;
 mod race;
 mod refs;
 mod restart;
+mod scope;
 mod shed;
 mod shutdown;
 mod start;
@@ -47,6 +57,15 @@ static ALL: &[&[Rule]] = &[
     line::RULES,
     priority::RULES,
     shed::RULES,
+    inbound::RULES,
+    scope::RULES,
+    outbound::RULES,
+    delay::RULES,
+    headers::RULES,
+    cancel::RULES,
+    deadline::RULES,
+    later::RULES,
+    forward::RULES,
     dead::RULES,
     refs::RULES,
     race::RULES,
