@@ -37,8 +37,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let page = PrometheusBuilder::new().set_buckets(&buckets)?.install_recorder()?;
     let system = System::builder("market").backend(dactor::ractor()).with(Metrics::install).build()?;
 
-    let cashiers =
-        [system.spawn(Cashier).await?, system.spawn(Cashier).await?, system.spawn(Cashier).await?];
+    let cashiers = [system.spawn(Cashier).await?, system.spawn(Cashier).await?, system.spawn(Cashier).await?];
     for round in 0..20 {
         for cashier in &cashiers {
             cashier.tell(Count)?;

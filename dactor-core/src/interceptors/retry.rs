@@ -53,7 +53,7 @@ pub struct Retry {
     max: Duration,
     jitter: f64,
     timeout: Option<Duration>,
-    when: Option<Arc<dyn Fn(&Error) -> bool + Send + Sync>>,
+    when: Arc<dyn Fn(&Error) -> bool + Send + Sync>,
 }
 
 impl Default for Retry {
@@ -65,7 +65,7 @@ impl Default for Retry {
             max: Duration::from_secs(1),
             jitter: 0.5,
             timeout: None,
-            when: None,
+            when: Arc::new(was_not_handled),
         }
     }
 }
@@ -103,7 +103,7 @@ impl Retry {
 
     /// Asks again after these errors instead of the usual ones.
     pub fn when(mut self, is_retried: impl Fn(&Error) -> bool + Send + Sync + 'static) -> Self {
-        self.when = Some(Arc::new(is_retried));
+        self.when = Arc::new(is_retried);
         self
     }
 
@@ -149,7 +149,7 @@ impl Retry {
                 Ok(reply) => return Ok(reply),
                 Err(error) => error,
             };
-            if attempt >= self.attempts || !self.is_retried(&error) {
+            if attempt >= self.attempts || !(self.when)(&error) {
                 return Err(error);
             }
             let wait = error.retry_after().unwrap_or_else(|| self.backoff(attempt, fraction()));
@@ -165,15 +165,6 @@ impl Retry {
         self.timeout.and_then(|timeout| Instant::now().checked_add(timeout))
     }
 
-    fn is_retried(&self, error: &Error) -> bool {
-        match &self.when {
-            Some(when) => when(error),
-            None => {
-                matches!(error.kind(), ErrorKind::MailboxFull | ErrorKind::Overloaded | ErrorKind::RetryLater)
-            }
-        }
-    }
-
     /// The wait after this attempt; `random` is from 0 to 1.
     fn backoff(&self, attempt: u32, random: f64) -> Duration {
         let doubled = 1_u32.checked_shl(attempt - 1).and_then(|times| self.base.checked_mul(times));
@@ -181,6 +172,11 @@ impl Retry {
         let cut = Duration::try_from_secs_f64(wait.as_secs_f64() * self.jitter * random);
         wait.saturating_sub(cut.unwrap_or(wait))
     }
+}
+
+/// Whether the message certainly was not, and will not be, handled.
+fn was_not_handled(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::MailboxFull | ErrorKind::Overloaded | ErrorKind::RetryLater)
 }
 
 /// Whether a wait leaves time to ask again.
