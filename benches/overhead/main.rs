@@ -8,6 +8,8 @@
 //! ractor has no bounded mailbox: it has no row in `bounded_64_send`, and there `dactor_ractor` is
 //! compared to kameo. Every report says so.
 //!
+//! Only dactor has interceptors: in `tell_1_icpt1` and `tell_1_icpt5` the others run plain `tell_1`.
+//!
 //! ```text
 //! cargo bench --bench overhead                    # everything; rewrites docs/bench/
 //! cargo bench --bench overhead -- wake tell_1     # only these workloads

@@ -35,7 +35,7 @@ impl Lab {
         self.builder().build().expect("a system with a valid name and a backend")
     }
 
-    /// A system, and all its events.
+    /// A system, and all its events but the starts and ends of actors.
     pub fn observed(&self) -> (System, Events) {
         let events = Events::default();
         let seen = events.clone();
@@ -155,6 +155,9 @@ pub struct Events {
 
 impl Events {
     fn note(&self, event: &Event) {
+        if matches!(event, Event::Spawned { .. } | Event::Stopped { .. }) {
+            return;
+        }
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
         self.journal.note(match event {
             Event::DeadLetter(letter) => format!("dead {}", short(letter.message)),

@@ -57,6 +57,21 @@ enum Stage<M: Message> {
     Over,
 }
 
+/// An ask that its interceptors let go.
+struct Departed {
+    delay: Duration,
+    patience: Option<Box<Patience>>,
+    trail: Option<Box<Trail>>,
+}
+
+/// Lets the interceptors that saw an ask leave see that it was not sent.
+fn turn_back(trail: Option<Box<Trail>>, error: Error) -> Error {
+    match trail.map(|trail| trail.arrive::<()>(Err(error.clone()), &mut Headers::default())) {
+        Some(Err(error)) => error,
+        _ => error,
+    }
+}
+
 struct Delayed<M> {
     message: M,
     delay: Pin<Box<Sleep>>,
@@ -107,39 +122,75 @@ impl<'a, M: Message> Ask<'a, M> {
         let Stage::Unsent(message) = std::mem::replace(&mut self.stage, Stage::Over) else {
             panic!("an ask was enqueued after it had been awaited");
         };
-        let patience = self.patience()?;
-        let departed = depart_asking(self.target, &message, &mut self.manner.headers);
-        let departed = departed.and_then(|(delay, trail)| match delay {
-            Duration::ZERO => Ok(trail),
-            delay => Err(nobody_waits(self.target, delay)),
-        });
+        let departed = self.depart(&message)?;
         match departed {
-            Ok(trail) => PendingReply::send(self.target, message, self.manner, None, patience, trail),
-            Err(error) => {
+            Departed { delay: Duration::ZERO, patience, trail } => {
+                PendingReply::send(self.target, message, self.manner, None, patience, trail)
+            }
+            Departed { delay, trail, .. } => {
+                let error = turn_back(trail, nobody_waits(self.target, delay));
                 self.target.bury(&message, &error);
                 Err(error)
             }
         }
     }
 
-    /// What ends the asker's patience, if anything does.
-    fn patience(&mut self) -> Result<Option<Box<Patience>>> {
-        let limits = Limits {
+    /// When the ask is of no use any more.
+    fn limits(&self) -> Limits {
+        Limits {
             timeout: self.timeout.map(|after| (after, Deadline::after(after).0)),
-            deadline: self
-                .deadline
-                .or_else(|| self.manner.headers.get::<Deadline>().map(|deadline| deadline.0)),
+            deadline: self.deadline.or_else(|| self.header_deadline()),
             inherited: turn::deadline(),
-        };
+        }
+    }
+
+    fn header_deadline(&self) -> Option<Instant> {
+        self.manner.headers.get::<Deadline>().map(|deadline| deadline.0)
+    }
+
+    /// What ends the asker's patience, if anything does.
+    fn patience(&mut self, limits: Limits) -> Result<Option<Box<Patience>>> {
+        self.in_time(&limits)?;
         let cancel = self.cancel.take();
-        let Some(deadline) = limits.earliest() else {
-            let patience = |token| Patience::new(limits, Some(token), self.target.labelled()).map(Box::new);
-            return cancel.map(patience).transpose();
-        };
-        if deadline <= Instant::now() {
-            return Err(limits.late::<M>(self.target));
+        if limits.earliest().is_none() && cancel.is_none() {
+            return Ok(None);
         }
         Patience::new(limits, cancel, self.target.labelled()).map(|patience| Some(Box::new(patience)))
+    }
+
+    fn in_time(&self, limits: &Limits) -> Result<()> {
+        match limits.earliest() {
+            Some(deadline) if deadline <= Instant::now() => Err(limits.late::<M>(self.target)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Runs the interceptors. They see the ask's own deadline as a header, and may set one or an earlier one.
+    fn depart(&mut self, message: &M) -> Result<Departed> {
+        let mut limits = self.limits();
+        self.in_time(&limits)?;
+        if self.target.outbound().as_ref().is_none_or(|chain| chain.is_empty()) {
+            let patience = self.patience(limits)?;
+            let (delay, trail) = depart_asking(self.target, message, &mut self.manner.headers)?;
+            return Ok(Departed { delay, patience, trail });
+        }
+        if let Some(own) = limits.own() {
+            self.manner.headers.insert(Deadline(own));
+        }
+        let (delay, trail) = match depart_asking(self.target, message, &mut self.manner.headers) {
+            Ok(departed) => departed,
+            Err(error) => {
+                self.target.bury(message, &error);
+                return Err(error);
+            }
+        };
+        if let Some(set) = self.header_deadline() {
+            limits.deadline = limits.deadline.map_or(Some(set), |deadline| Some(deadline.min(set)));
+        }
+        match self.patience(limits) {
+            Ok(patience) => Ok(Departed { delay, patience, trail }),
+            Err(error) => Err(turn_back(trail, error)),
+        }
     }
 
     /// The reply, and the headers beside it.
@@ -169,18 +220,12 @@ impl<'a, M: Message> Ask<'a, M> {
         if turn::current() == self.target.pid() {
             return Err(asked_itself::<M>(self.target.label()));
         }
-        let patience = self.patience()?;
-        match depart_asking(self.target, &message, &mut self.manner.headers) {
-            Ok((Duration::ZERO, trail)) => self.send(message, cx.waker().clone(), patience, trail),
-            Ok((delay, trail)) => {
-                let delay = Box::pin(tokio::time::sleep(delay));
-                self.wait(Box::new(Delayed { message, delay, patience, trail }), cx)
-            }
-            Err(error) => {
-                self.target.bury(&message, &error);
-                Err(error)
-            }
+        let Departed { delay, patience, trail } = self.depart(&message)?;
+        if delay.is_zero() {
+            return self.send(message, cx.waker().clone(), patience, trail);
         }
+        let delay = Box::pin(tokio::time::sleep(delay));
+        self.wait(Box::new(Delayed { message, delay, patience, trail }), cx)
     }
 
     fn wait(&mut self, mut delayed: Box<Delayed<M>>, cx: &mut Context<'_>) -> Result<()> {

@@ -125,23 +125,28 @@ impl<A: Actor> Context<A> {
     }
 
     /// Gives a message to another actor, whose reply goes to whoever asked this one. The handler returns the value. The
-    /// headers, the deadline and the cancellation of the ask go along.
+    /// headers, the deadline and the cancellation of the ask go along. The interceptors of the ref see it leave, like a
+    /// tell: whoever asked hears how it ends.
     ///
     /// # Errors
     ///
     /// When the other actor refuses the message, or its reply is not of the type that was asked for.
     pub fn forward<B: Actor, M: SentTo<B>>(&mut self, to: &ActorRef<B>, message: M) -> Outcome<M::Reply> {
-        let headers = self.headers.clone();
+        let mut manner = Manner { priority: M::PRIORITY, headers: self.headers.clone() };
         let Some(asker) = self.asker.clone() else {
-            Target::tell(to, message, Manner { priority: M::PRIORITY, headers })?;
+            Target::tell(to, message, manner)?;
             return Err(Failure::promise());
         };
         let Some(sink) = into_sink::<M::Reply>(asker) else {
             let error = to.shared.error(ErrorKind::Unsupported, std::any::type_name::<M>());
             return Err(error.with("because", "its reply is of another type than the one asked for").into());
         };
+        if let Err(error) = to.departs(&message, &mut manner) {
+            to.bury(&message, &error);
+            return Err(error.into());
+        }
         sink.pass_on();
-        to.shared.deliver(message.into_forward(headers, sink), M::PRIORITY)?;
+        to.shared.deliver(message.into_forward(manner.headers, sink), manner.priority)?;
         self.asker = None;
         Err(Failure::promise())
     }

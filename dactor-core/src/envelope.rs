@@ -36,6 +36,8 @@ pub(crate) struct Scene<'a, A: Actor> {
     pub(crate) ctx: &'a mut Context<A>,
     pub(crate) target: &'a Shared<A>,
     pub(crate) inbound: Option<&'a [Arc<dyn Inbound>]>,
+    /// How many messages of the turn wait behind it.
+    pub(crate) behind: usize,
 }
 
 /// Names an actor in an error.
@@ -43,6 +45,8 @@ pub(crate) trait Labelled: Send + Sync {
     fn label(&self) -> String;
     fn pid(&self) -> Pid;
     fn actor_type(&self) -> &'static str;
+    /// How many messages wait in its mailbox.
+    fn queued(&self) -> usize;
 }
 
 /// A message for `A`, whatever its type, with what is needed to answer it.

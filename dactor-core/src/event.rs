@@ -8,9 +8,9 @@ use tokio::sync::broadcast::{self, error::RecvError};
 use crate::envelope::{Envelope, Labelled};
 use crate::panic::contain;
 use crate::shared::Shared;
-use crate::{Actor, Error, ErrorKind};
+use crate::{Actor, Error, ErrorKind, StopReason};
 
-/// Something that happened in a system and that no caller was told.
+/// Something that happened in a system and that no caller, or not every caller, was told.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Event {
@@ -31,6 +31,22 @@ pub enum Event {
         actor: String,
         /// What it failed with.
         error: Error,
+    },
+    /// An actor has started, before it handles its first message.
+    Spawned {
+        /// The actor.
+        actor: String,
+        /// Its type.
+        actor_type: &'static str,
+    },
+    /// An actor that had started has ended.
+    Stopped {
+        /// The actor.
+        actor: String,
+        /// Its type.
+        actor_type: &'static str,
+        /// How it ended.
+        reason: StopReason,
     },
 }
 
@@ -94,7 +110,7 @@ impl std::error::Error for Lagged {}
 
 pub(crate) type Observer = Box<dyn Fn(&Event) + Send + Sync>;
 
-/// Where a system reports its [`Event`]s: to its observers, and as `tracing` events.
+/// Where a system reports its [`Event`]s: to its observers, and what went wrong as `tracing` events.
 #[derive(Default)]
 pub(crate) struct Events {
     observers: Vec<Observer>,
@@ -156,6 +172,15 @@ impl Events {
     pub(crate) fn restarted(&self, target: &dyn Labelled, error: &Error) {
         tracing::info!(actor = %target.label(), %error, "restarted");
         self.emit(|| Event::Restarted { actor: target.label(), error: error.clone() });
+    }
+
+    pub(crate) fn spawned(&self, target: &dyn Labelled) {
+        self.emit(|| Event::Spawned { actor: target.label(), actor_type: target.actor_type() });
+    }
+
+    pub(crate) fn stopped(&self, target: &dyn Labelled, reason: &StopReason) {
+        let actor_type = target.actor_type();
+        self.emit(|| Event::Stopped { actor: target.label(), actor_type, reason: reason.clone() });
     }
 
     fn emit(&self, event: impl FnOnce() -> Event) {

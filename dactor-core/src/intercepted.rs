@@ -42,9 +42,9 @@ pub(crate) async fn intercepted<A: Handler<M>, M: Message, O: Owed<M::Reply>>(
     mode: Mode,
     mut owed: O,
 ) -> Handled {
-    let Scene { actor, ctx, target, .. } = scene;
+    let Scene { actor, ctx, target, behind, .. } = scene;
     let sender = headers.get::<Sender>().map(|Sender(pid)| *pid);
-    let about = About { target, message: type_name::<M>(), mode, sender };
+    let about = About { target, message: type_name::<M>(), mode, sender, behind, headers: Headers::NONE };
     let held = Held::new(owed.asker());
     let mut passage = Passage::new(chain, about, headers);
     let mut text = None;
@@ -93,12 +93,13 @@ async fn run<A: Handler<M>, M: Message>(
     owed: &mut impl Owed<M::Reply>,
 ) -> End<M::Reply> {
     let mut returned = None;
+    let about = passage.about();
     let handler: Next<'_> = Box::pin(async {
         let handled = AssertUnwindSafe(async { actor.handle(message, ctx).await }).catch_unwind().await;
         returned = Some(handled);
     });
     let cut = {
-        let scopes = match passage.around(handler) {
+        let scopes = match passage.around(&about, handler) {
             Ok(scopes) => scopes,
             Err(error) => return End::Refused(error),
         };

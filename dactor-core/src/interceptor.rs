@@ -108,6 +108,8 @@ pub struct About<'a> {
     pub(crate) message: &'static str,
     pub(crate) mode: Mode,
     pub(crate) sender: Option<Pid>,
+    pub(crate) behind: usize,
+    pub(crate) headers: &'a Headers,
 }
 
 impl About<'_> {
@@ -139,6 +141,17 @@ impl About<'_> {
     /// The actor that sent it, if an actor did.
     pub fn sender(&self) -> Option<Pid> {
         self.sender
+    }
+
+    /// How many messages wait for the actor, not counting this one.
+    pub fn queued(&self) -> usize {
+        self.target.queued() + self.behind
+    }
+
+    /// The headers beside it, as [`around`](Inbound::around) finds them; [`Delivery::headers`] and
+    /// [`Completion::headers`] before and after.
+    pub fn headers(&self) -> &Headers {
+        self.headers
     }
 }
 

@@ -44,6 +44,8 @@ struct Estate<A: Actor> {
     batch: Queue<Envelope<A>>,
     closed: bool,
     enrolment: Option<Enrolment>,
+    /// Whether anyone was told that it lives.
+    started: bool,
 }
 
 impl<A: Actor> Estate<A> {
@@ -66,6 +68,9 @@ impl<A: Actor> Estate<A> {
         self.close();
         // Gone from the system before anyone is told: its name is free when `wait` returns.
         self.shared.head.system.registry().strike(enrolment);
+        if self.started {
+            self.shared.head.system.events().stopped(&*self.shared, &reason);
+        }
         let _ = self.shared.head.end.set(reason);
     }
 }
@@ -103,7 +108,8 @@ pub(crate) fn live<A: Actor>(
     inbound: Chain<dyn Inbound>,
 ) -> impl Future<Output = ()> + Send {
     let ctx = Context::new(ActorRef::of(shared.clone()));
-    let estate = Estate { shared, batch: Queue::new(), closed: false, enrolment: Some(enrolment) };
+    let estate =
+        Estate { shared, batch: Queue::new(), closed: false, started: false, enrolment: Some(enrolment) };
     let mut alive = Alive { seed, ctx, on_panic, inbound, estate };
     async move {
         let reason = alive.run().await;
@@ -126,6 +132,8 @@ impl<A: Actor> Alive<A> {
         if let Err(reason) = self.start(None).await {
             return reason;
         }
+        self.estate.started = true;
+        self.estate.shared.head.system.events().spawned(&*self.estate.shared);
         self.estate.shared.mailbox.started();
         pause(&self.estate.shared.head.slate, Progress::Started).await;
         let left = self.messages().await;
@@ -208,6 +216,7 @@ impl<A: Actor> Alive<A> {
                     ctx: &mut *ctx,
                     target: shared,
                     inbound: inbound.as_deref(),
+                    behind: batch.len(),
                 };
                 let running = pin!(envelope.dispatch(scene));
                 let Some(running) = running.as_pin_mut() else { continue };

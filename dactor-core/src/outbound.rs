@@ -21,7 +21,7 @@ pub(crate) fn depart<M: Message>(
     if let Some(pid) = sender {
         headers.insert(Sender(pid));
     }
-    let about = About { target, message: type_name::<M>(), mode, sender };
+    let about = About { target, message: type_name::<M>(), mode, sender, behind: 0, headers: Headers::NONE };
     pipeline::depart(chain, &mut Delivery { about, headers, message }, &mut 0)
 }
 
@@ -39,7 +39,14 @@ pub(crate) fn depart_asking<M: Message>(
     if chain.is_empty() {
         return Ok((Duration::ZERO, None));
     }
-    let about = About { target, message: type_name::<M>(), mode: Mode::Ask, sender };
+    let about = About {
+        target,
+        message: type_name::<M>(),
+        mode: Mode::Ask,
+        sender,
+        behind: 0,
+        headers: Headers::NONE,
+    };
     let mut seen = 0;
     let judged = pipeline::depart(chain, &mut Delivery { about, headers, message }, &mut seen);
     let trail = Trail {
@@ -95,7 +102,8 @@ impl Trail {
         reply_headers: &mut Headers,
     ) -> Result<()> {
         let Self { chain, seen, target, message, sender, headers } = self;
-        let about = About { target: &**target, message, mode: Mode::Ask, sender: *sender };
+        let about =
+            About { target: &**target, message, mode: Mode::Ask, sender: *sender, behind: 0, headers };
         let seen = std::mem::take(seen);
         pipeline::arrive(&chain[..seen], &mut Completion { about, headers, outcome, reply_headers })
     }

@@ -114,6 +114,11 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
+    /// The one that the asker set.
+    pub(crate) fn own(&self) -> Option<Instant> {
+        [self.timeout.map(|(_, at)| at), self.deadline].into_iter().flatten().min()
+    }
+
     pub(crate) fn earliest(&self) -> Option<Instant> {
         [self.timeout.map(|(_, at)| at), self.deadline, self.inherited].into_iter().flatten().min()
     }

@@ -123,12 +123,16 @@ impl<'a> Passage<'a> {
         &self.headers
     }
 
+    /// What the scopes are told: with the headers, as the interceptors left them.
+    pub(crate) fn about(&self) -> About<'_> {
+        About { headers: &self.headers, ..self.about }
+    }
+
     /// Puts the scopes of all interceptors around the handler, that of the first outermost.
-    pub(crate) fn around<'b>(&'b self, handler: Next<'b>) -> Result<Next<'b>> {
-        let scopes = || {
-            self.chain.iter().rev().fold(handler, |next, interceptor| interceptor.around(&self.about, next))
-        };
-        contain(scopes).map_err(|panic| error(&self.about, ErrorKind::InterceptorPanicked).because(panic))
+    pub(crate) fn around<'b>(&'b self, about: &'b About<'b>, handler: Next<'b>) -> Result<Next<'b>> {
+        let scopes =
+            || self.chain.iter().rev().fold(handler, |next, interceptor| interceptor.around(about, next));
+        contain(scopes).map_err(|panic| error(about, ErrorKind::InterceptorPanicked).because(panic))
     }
 
     /// The message did not come out of the scopes: one of them panicked, or dropped it.
@@ -147,7 +151,8 @@ impl<'a> Passage<'a> {
         reply_headers: &mut Headers,
     ) -> Result<()> {
         let seen = std::mem::take(&mut self.seen);
-        let mut completion = Completion { about: self.about, headers: &self.headers, outcome, reply_headers };
+        let about = About { headers: &self.headers, ..self.about };
+        let mut completion = Completion { about, headers: &self.headers, outcome, reply_headers };
         conclude(&self.chain[..seen], &mut completion, |interceptor, completion| {
             interceptor.on_complete(completion);
         })

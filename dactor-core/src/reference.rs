@@ -98,7 +98,7 @@ impl<A: Actor> ActorRef<A> {
     }
 
     /// Whether the interceptors let a message go at once.
-    fn departs<M: SentTo<A>>(&self, message: &M, manner: &mut Manner) -> Result<()> {
+    pub(crate) fn departs<M: SentTo<A>>(&self, message: &M, manner: &mut Manner) -> Result<()> {
         match depart(self, message, Mode::Tell, &mut manner.headers)? {
             Duration::ZERO => Ok(()),
             delay => Err(nobody_waits::<M>(self, delay)),
@@ -187,6 +187,10 @@ impl<A: Actor> Labelled for ActorRef<A> {
 
     fn actor_type(&self) -> &'static str {
         self.shared.actor_type()
+    }
+
+    fn queued(&self) -> usize {
+        self.shared.mailbox.len()
     }
 }
 

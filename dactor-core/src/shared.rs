@@ -246,6 +246,10 @@ impl<A: Actor> Labelled for Shared<A> {
     fn actor_type(&self) -> &'static str {
         type_name::<A>()
     }
+
+    fn queued(&self) -> usize {
+        self.mailbox.len()
+    }
 }
 
 impl<A: Actor> fmt::Debug for Shared<A> {

@@ -231,6 +231,16 @@ impl SystemBuilder {
         self
     }
 
+    /// Adds what belongs together, such as the parts of a ready-made interceptor.
+    ///
+    /// ```
+    /// # use dactor_core::{System, interceptors::Trace};
+    /// let builder = System::builder("traced").with(Trace::install);
+    /// ```
+    pub fn with(self, parts: impl FnOnce(Self) -> Self) -> Self {
+        parts(self)
+    }
+
     /// Builds the system.
     ///
     /// # Errors

@@ -12,7 +12,8 @@ pub(crate) fn table(rows: &[Row], rounds: usize) -> String {
          Written by `cargo bench --bench overhead`: medians over {rounds} interleaved rounds. \
          A ratio is the median of the ratios of each round; 1.00 is the native library, lower is \
          better. `wake` shows its median latency. Times are nanoseconds per operation, \
-         `idle_bytes` is bytes per actor.\n\n\
+         `idle_bytes` is bytes per actor. `tell_1_icpt1` and `tell_1_icpt5` are `tell_1` through one \
+         and five interceptors of dactor's that do nothing, against a plain native `tell_1`.\n\n\
          | workload | threads | tokio_boxed | ractor | kameo \
          | dactor_ractor / ractor | dactor_kameo / kameo |\n\
          |---|---:|---:|---:|---:|---:|---:|\n"

@@ -4,7 +4,7 @@
 use std::marker::PhantomData;
 
 use dactor_core::spi::Backend;
-use dactor_core::{Actor, ActorRef, Context, Handler, Message, Outcome, Overflow, System};
+use dactor_core::{Actor, ActorRef, Context, Handler, Inbound, Message, Outcome, Overflow, System};
 
 use super::Subject;
 use crate::tally::Tally;
@@ -59,6 +59,11 @@ impl Handler<Get> for Counter {
     }
 }
 
+/// Does nothing, at every step.
+struct NoOp;
+
+impl Inbound for NoOp {}
+
 /// The facade over the backend `E` gives.
 pub(crate) struct Dactor<E> {
     system: System,
@@ -76,6 +81,14 @@ impl<E: Engine> Subject for Dactor<E> {
 
     async fn spawn(&self, tally: Tally) -> Self::Ref {
         match self.system.spawn(Counter(tally)).await {
+            Ok(actor) => actor,
+            Err(_) => panic!("the counter starts"),
+        }
+    }
+
+    async fn spawn_intercepted(&self, tally: Tally, interceptors: usize) -> Self::Ref {
+        let spawn = (0..interceptors).fold(self.system.spawn(Counter(tally)), |spawn, _| spawn.inbound(NoOp));
+        match spawn.await {
             Ok(actor) => actor,
             Err(_) => panic!("the counter starts"),
         }

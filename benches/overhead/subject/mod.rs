@@ -29,6 +29,16 @@ pub(crate) trait Subject: Send + Sync + Sized + 'static {
     /// Spawns an actor over `tally` and waits until it has started.
     fn spawn(&self, tally: Tally) -> impl Future<Output = Self::Ref> + Send;
 
+    /// The same with interceptors that do nothing, where the library has interceptors. One that has none runs without:
+    /// it is what the others are compared to.
+    fn spawn_intercepted(
+        &self,
+        tally: Tally,
+        _interceptors: usize,
+    ) -> impl Future<Output = Self::Ref> + Send {
+        self.spawn(tally)
+    }
+
     /// The same behind a mailbox that holds `capacity` messages and makes senders wait when it is
     /// full; `None` when the library has no such mailbox.
     fn spawn_bounded(

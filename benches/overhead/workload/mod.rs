@@ -16,6 +16,10 @@ use crate::subject::Subject;
 pub(crate) enum Workload {
     /// One sender, bursts of tells.
     Tell1,
+    /// The same, through an interceptor that does nothing.
+    Tell1Icpt1,
+    /// The same, through five of them.
+    Tell1Icpt5,
     /// Four sender tasks, bursts of tells.
     Tell4,
     /// One sender that waits for room in a mailbox of 64.
@@ -55,8 +59,10 @@ impl Sample {
 }
 
 impl Workload {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Tell1,
+        Self::Tell1Icpt1,
+        Self::Tell1Icpt5,
         Self::Tell4,
         Self::Bounded64Send,
         Self::AskSeq,
@@ -69,6 +75,8 @@ impl Workload {
     pub(crate) fn id(self) -> &'static str {
         match self {
             Self::Tell1 => "tell_1",
+            Self::Tell1Icpt1 => "tell_1_icpt1",
+            Self::Tell1Icpt5 => "tell_1_icpt5",
             Self::Tell4 => "tell_4",
             Self::Bounded64Send => "bounded_64_send",
             Self::AskSeq => "ask_seq",
@@ -102,7 +110,7 @@ impl Workload {
     /// Operations per run: some tens of milliseconds each at full scale.
     fn operations(self, scale: Scale) -> u64 {
         let full = match self {
-            Self::Tell1 | Self::Tell4 | Self::Bounded64Send => 400_000,
+            Self::Tell1 | Self::Tell1Icpt1 | Self::Tell1Icpt5 | Self::Tell4 | Self::Bounded64Send => 400_000,
             Self::AskSeq | Self::Ask64 => 96_000,
             Self::Wake => 50_000,
             Self::SpawnStop => 50_000,
@@ -144,7 +152,9 @@ pub(crate) fn run<S: Subject>(workload: Workload, threads: Threads, scale: Scale
 async fn drive<S: Subject>(workload: Workload, operations: u64) -> Option<Sample> {
     let subject = S::start();
     let sample = match workload {
-        Workload::Tell1 => tell::one_sender(&subject, operations).await,
+        Workload::Tell1 => tell::one_sender(&subject, operations, 0).await,
+        Workload::Tell1Icpt1 => tell::one_sender(&subject, operations, 1).await,
+        Workload::Tell1Icpt5 => tell::one_sender(&subject, operations, 5).await,
         Workload::Tell4 => tell::four_senders(&subject, operations).await,
         Workload::Bounded64Send => bounded::one_sender(&subject, operations).await?,
         Workload::AskSeq => ask::in_turn(&subject, operations).await,

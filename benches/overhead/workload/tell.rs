@@ -11,10 +11,14 @@ use crate::tally::{Signal, Tally};
 const BURST: u64 = 4_000;
 const SENDERS: u64 = 4;
 
-/// The driver itself sends.
-pub(crate) async fn one_sender<S: Subject>(subject: &S, operations: u64) -> Sample {
+/// The driver itself sends, through this many interceptors.
+pub(crate) async fn one_sender<S: Subject>(subject: &S, operations: u64, interceptors: usize) -> Sample {
     let signal = Signal::new();
-    let actor = subject.spawn(Tally::firing_every(BURST, &signal)).await;
+    let tally = Tally::firing_every(BURST, &signal);
+    let actor = match interceptors {
+        0 => subject.spawn(tally).await,
+        some => subject.spawn_intercepted(tally, some).await,
+    };
     let bursts = operations / BURST;
     let start = Instant::now();
     for _ in 0..bursts {

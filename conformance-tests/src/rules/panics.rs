@@ -178,7 +178,7 @@ async fn observer_panics(lab: Lab) {
     actor.stop();
     lab.soon("the actor ends", actor.wait()).await;
     assert_eq!(actor.tell(Note(2)).unwrap_err().kind(), ErrorKind::Stopped);
-    assert_eq!((before.len(), after.len()), (2, 2));
+    assert_eq!((before.len(), after.len()), (4, 4), "spawned, failed, stopped, dead letter");
     assert_eq!(system.dead_letters(), 1);
 }
 

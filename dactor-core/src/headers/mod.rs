@@ -74,6 +74,9 @@ impl<H: Header> Value for H {
 }
 
 impl Headers {
+    /// None.
+    pub(crate) const NONE: &Self = &Self { entries: None };
+
     /// An encoded header has at most this many bytes.
     pub const MAX_BYTES: usize = 8 * 1024;
 

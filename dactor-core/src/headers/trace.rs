@@ -3,6 +3,7 @@ use std::str::FromStr;
 
 use super::{Header, invalid};
 use crate::Error;
+use crate::random::random;
 
 /// Where in a distributed trace a message was sent: the W3C `traceparent`.
 ///
@@ -27,10 +28,26 @@ pub struct TraceParent {
 }
 
 impl TraceParent {
+    /// The start of a new trace that is recorded, with random ids.
+    pub fn start() -> Self {
+        let trace_id = u128::from(not_zero()) << 64 | u128::from(random());
+        Self { trace_id, parent_id: not_zero(), flags: 1 }
+    }
+
+    /// A new span in the same trace.
+    #[must_use]
+    pub fn child(self) -> Self {
+        Self { parent_id: not_zero(), ..self }
+    }
+
     /// Whether the trace is recorded.
     pub fn is_sampled(self) -> bool {
         self.flags & 1 == 1
     }
+}
+
+fn not_zero() -> u64 {
+    random().max(1)
 }
 
 impl FromStr for TraceParent {

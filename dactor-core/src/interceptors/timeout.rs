@@ -1,0 +1,116 @@
+use std::time::Duration;
+
+use crate::{Deadline, Delivery, Mode, Outbound, Verdict};
+
+/// Gives up asks that set no limit of their own after this long.
+///
+/// An ask with a `timeout` or a `deadline` keeps it, also a longer one. The deadline of the message in whose handler
+/// the ask is made still counts if it is earlier. The deadline is a header, so whoever comes behind sees it.
+///
+/// ```
+/// # use std::time::Duration;
+/// # use dactor_core::{ErrorKind, System};
+/// use dactor_core::interceptors::DefaultTimeout;
+///
+#[doc = include_str!("backend.md")]
+/// # struct Sleep;
+/// # impl Message for Sleep { type Reply = (); }
+/// # impl Handler<Sleep> for Echo {
+/// #     async fn handle(&mut self, _: Sleep, _ctx: &mut Context<Self>) -> Outcome<()> { std::future::pending().await }
+/// # }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> dactor_core::Result<()> {
+/// let limit = DefaultTimeout::new(Duration::from_millis(20));
+/// let system = System::builder("impatient").backend(Bare).outbound(limit).build()?;
+/// let echo = system.spawn(Echo).await?;
+/// assert_eq!(echo.ask(Sleep).await.unwrap_err().kind(), ErrorKind::Timeout);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct DefaultTimeout(Duration);
+
+impl DefaultTimeout {
+    /// This long.
+    pub fn new(timeout: Duration) -> Self {
+        Self(timeout)
+    }
+}
+
+impl Outbound for DefaultTimeout {
+    fn on_send(&self, delivery: &mut Delivery<'_>) -> Verdict {
+        if delivery.mode() == Mode::Ask && delivery.headers().get::<Deadline>().is_none() {
+            delivery.headers_mut().insert(Deadline::after(self.0));
+        }
+        Verdict::Continue
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::ErrorKind;
+    use crate::interceptors::testbed::{Echo, Fault, Nested, Never, Say, system};
+
+    const DEFAULT: Duration = Duration::from_secs(5);
+
+    /// How long an ask waits in vain.
+    async fn patience(ask: impl Future<Output = crate::Result<u64>>) -> Duration {
+        let start = Instant::now();
+        assert_eq!(ask.await.unwrap_err().kind(), ErrorKind::Timeout);
+        start.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_ask_without_a_limit_gets_one_and_others_keep_theirs() {
+        let system = system(|builder| builder.outbound(DefaultTimeout::new(DEFAULT)));
+        let echo = system.spawn(Echo).await.unwrap();
+        assert_eq!(patience(echo.ask(Never)).await, DEFAULT);
+        echo.kill();
+        let second = Duration::from_secs(1);
+        for own in [second, 60 * second] {
+            let echo = system.spawn(Echo).await.unwrap();
+            assert_eq!(patience(echo.ask(Never).timeout(own)).await, own);
+            let echo = system.spawn(Echo).await.unwrap();
+            assert_eq!(patience(echo.ask(Never).deadline(Instant::now() + own)).await, own);
+            let echo = system.spawn(Echo).await.unwrap();
+            assert_eq!(patience(echo.ask(Never).header(Deadline::after(own))).await, own);
+        }
+        let echo = system.spawn(Echo).await.unwrap();
+        assert_eq!(patience(echo.ask(Never).enqueue().unwrap()).await, DEFAULT);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_handler_knows_and_what_it_asks_is_bound_by_it() {
+        let system = system(|builder| builder.outbound(DefaultTimeout::new(DEFAULT)));
+        let inner = system.spawn(Echo).await.unwrap();
+        let outer = system.spawn(Echo).await.unwrap();
+        assert_eq!(
+            patience(outer.ask(Nested(inner)).timeout(Duration::from_secs(2))).await,
+            Duration::from_secs(2)
+        );
+        outer.kill();
+        let echo = system.spawn(Echo).await.unwrap();
+        assert_eq!(echo.ask(Say(3)).await.unwrap(), 3, "one that answers is not disturbed");
+        assert_eq!(echo.ask(Fault).await.unwrap_err().kind(), ErrorKind::Failed);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_deadline_in_the_past_is_not_sent_and_those_before_it_are_told() {
+        use std::sync::Mutex;
+        static ENDS: Mutex<Vec<ErrorKind>> = Mutex::new(Vec::new());
+        struct Ends;
+        impl Outbound for Ends {
+            fn on_reply(&self, completion: &mut crate::Completion<'_>) {
+                ENDS.lock().unwrap().extend(completion.error().map(crate::Error::kind));
+            }
+        }
+        let system = system(|builder| builder.outbound(Ends).outbound(DefaultTimeout::new(Duration::ZERO)));
+        let echo = system.spawn(Echo).await.unwrap();
+        assert_eq!(echo.ask(Say(1)).await.unwrap_err().kind(), ErrorKind::Timeout);
+        assert_eq!(*ENDS.lock().unwrap(), [ErrorKind::Timeout]);
+        assert!(echo.tell(Say(1)).is_ok(), "nobody waits for a tell");
+    }
+}
