@@ -57,7 +57,10 @@ async fn forwarded(lab: Lab) {
                 journal.note(format!("{tag:?} {} {}", ctx.deadline().is_some(), ctx.is_cancelled()));
                 ctx.set_reply_header(Tag(8));
                 tokio::select! {
-                    () = ctx.cancelled() => journal.note("gone"),
+                    () = ctx.cancelled() => {
+                        journal.note("gone");
+                        gate.pass().await;
+                    }
                     () = gate.pass() => {}
                 }
                 Ok(7)
@@ -79,6 +82,7 @@ async fn forwarded(lab: Lab) {
     token.cancel();
     assert_eq!(lab.soon("the asker is free", asked).await.unwrap_err().kind(), ErrorKind::Cancelled);
     lab.soon("the last one sees it", journal.wait_for("gone")).await;
+    gate.open();
 
     let asked = desks[0].ask(over_all(keep())).enqueue().unwrap();
     for desk in &desks {
