@@ -22,7 +22,7 @@ pub(super) static RULES: &[Rule] = &[
         "LATER-11",
         Topic::Later,
         &[(Topic::Later, State::Dead), (Topic::Later, State::Handling)],
-        "A forward that the other actor refuses is its error for the asker; one with a reply of another type is `Unsupported`; one that waits when the other actor ends is `Stopped`; one whose asker gave up is skipped.",
+        "A forward that the other actor refuses is its error for the asker; one with a reply of another type fails because of `Unsupported`; one that waits when the other actor ends is `Stopped`; one whose asker gave up is skipped.",
         "Wherever a question is, its asker is answered.",
         body!(misdirected),
     ),
