@@ -2,7 +2,7 @@ use crate::{Error, ErrorKind, Result};
 
 /// Which lane of a mailbox a message travels in.
 ///
-/// A type of message has one ([`Message::PRIORITY`]), and a single send may say another ([`ActorRef::at`]). An actor
+/// A type of message has one ([`Message::PRIORITY`](crate::Message::PRIORITY)), and a single send may say another ([`ActorRef::at`](crate::ActorRef::at)). An actor
 /// takes the highest message that waits; those of one lane stay in the order in which they came. A lower lane never
 /// starves: of every eight messages that an actor takes while the lane waits, one comes from it (where two lanes wait
 /// for that, they follow one another).
