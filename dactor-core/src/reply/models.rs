@@ -90,9 +90,11 @@ fn a_message_is_handled_or_withdrawn() {
             move || handle(&reply)
         });
         let withdrawn = reply.abandon().is_some();
+        let stored = is_answered(&reply);
         let answered = handler.join().unwrap();
+        assert_eq!(is_answered(&reply), stored, "nobody answers one who has given up");
         assert_eq!(answered.is_none(), withdrawn, "one of them has the message");
-        assert_eq!(answered == Some(true), is_answered(&reply));
+        assert_eq!(answered == Some(true), stored);
         (withdrawn, answered)
     });
     assert_eq!(outcomes, BTreeSet::from([(true, None), (false, Some(false)), (false, Some(true))]));

@@ -82,7 +82,10 @@ fn the_oldest_that_meets_a_stop_is_in_one_place() {
         let host = Bell::new();
         let telling = [1, 2]
             .map(|message| beside(&mailbox, &host, move |mailbox, host| tell(mailbox, host, &[message])));
-        let stopper = beside(&mailbox, &host, |mailbox, host| act(mailbox.signal(Ending::Stop), host));
+        let stopper = beside(&mailbox, &host, |mailbox, host| {
+            act(mailbox.signal(Ending::Stop), host);
+            assert_eq!(tell(mailbox, host, &[3]), [(3, Back)], "nothing makes room in a closed mailbox");
+        });
         let lived = Cell::new(&mailbox, &host, At::Host).within(1).live(usize::MAX);
         let gone = telling.map(|sender| sender.join().unwrap()).concat();
         stopper.join().unwrap();
