@@ -18,11 +18,13 @@ pub struct Context<A: Actor> {
     myself: ActorRef<A>,
     headers: Headers,
     asker: Option<Arc<dyn Asker>>,
+    /// Somebody else has the reply to give.
+    promised: bool,
 }
 
 impl<A: Actor> Context<A> {
     pub(crate) fn new(myself: ActorRef<A>) -> Self {
-        Self { myself, headers: Headers::default(), asker: None }
+        Self { myself, headers: Headers::default(), asker: None, promised: false }
     }
 
     /// The next message is in hand.
@@ -30,6 +32,12 @@ impl<A: Actor> Context<A> {
     pub(crate) fn begin(&mut self, headers: Headers, asker: Option<Arc<dyn Asker>>) {
         self.headers = headers;
         self.asker = asker;
+        self.promised = false;
+    }
+
+    /// No message is in hand any more.
+    pub(crate) fn rest(&mut self) {
+        self.begin(Headers::default(), None);
     }
 
     /// The reference to this actor.
@@ -93,7 +101,7 @@ impl<A: Actor> Context<A> {
 
     /// Lets the handler return without a reply, and somebody else give it: the handler returns the second value.
     ///
-    /// `M` is the message in hand. A [`Later`] that is dropped unanswered is an error for the asker at once.
+    /// `M` is the message in hand. Its reply is given once: a second `Later` has nobody to answer. A [`Later`] that is dropped unanswered is an error for the asker at once.
     ///
     /// ```
     /// # use dactor_core::{Actor, Context, Handler, Message, Outcome};
@@ -114,12 +122,14 @@ impl<A: Actor> Context<A> {
     ///
     /// When the message in hand is an ask that wants another type of reply than `M`'s.
     pub fn reply_later<M: Message>(&mut self) -> (Later<M::Reply>, Outcome<M::Reply>) {
-        let sink = self.asker.take().map(|asker| {
-            asker.pass_on();
-            into_sink::<M::Reply>(asker).unwrap_or_else(|| {
+        let sink = self.asker.clone().filter(|_| !self.promised).map(|asker| {
+            let sink = into_sink::<M::Reply>(asker).unwrap_or_else(|| {
                 panic!("the message in hand is not a `{}`", std::any::type_name::<M>());
-            })
+            });
+            sink.pass_on();
+            sink
         });
+        self.promised = true;
         let later = Later::new(sink, self.myself.shared.clone(), std::any::type_name::<M>());
         (later, Err(Failure::promise()))
     }
@@ -133,7 +143,7 @@ impl<A: Actor> Context<A> {
     /// When the other actor refuses the message, or its reply is not of the type that was asked for.
     pub fn forward<B: Actor, M: SentTo<B>>(&mut self, to: &ActorRef<B>, message: M) -> Outcome<M::Reply> {
         let mut manner = Manner { priority: M::PRIORITY, headers: self.headers.clone() };
-        let Some(asker) = self.asker.clone() else {
+        let Some(asker) = self.asker.clone().filter(|_| !self.promised) else {
             Target::tell(to, message, manner)?;
             return Err(Failure::promise());
         };
@@ -147,7 +157,7 @@ impl<A: Actor> Context<A> {
         }
         sink.pass_on();
         to.shared.deliver(message.into_forward(manner.headers, sink), manner.priority)?;
-        self.asker = None;
+        self.promised = true;
         Err(Failure::promise())
     }
 

@@ -4,12 +4,13 @@ use std::any::{Any, type_name};
 use std::sync::Arc;
 
 use stackfuture::StackFuture;
+use tokio::time::Instant;
 
 use crate::handling::handle;
 use crate::interceptor::{Inbound, Mode};
 use crate::owed::{Answer, Nothing, Told};
-use crate::panic::Panic;
-use crate::reply::{Claim, Reply, Sink};
+use crate::panic::{Panic, discard};
+use crate::reply::{Asker, Claim, Reply, Sink};
 use crate::shared::Shared;
 use crate::{Actor, Context, Error, ErrorKind, Failure, Handler, Headers, Message, Pid};
 
@@ -171,15 +172,16 @@ impl<A: Handler<M>, M: Message> Tells<A> for Tell<M> {
 
 impl<A: Handler<M>, M: Message> Asks<A> for Reply<M> {
     fn dispatch<'a>(self: Arc<Self>, scene: Scene<'a, A>) -> Option<Running<'a>> {
-        let kind = match self.claim() {
+        let (kind, message) = match self.claim() {
             Claim::Message(message, headers) => {
-                let answer = Answer::new::<M>(self, scene.target);
+                let answer = Answer::new::<M>(self, 0, scene.target);
                 return Some(handle(scene, message, headers, Mode::Ask, answer));
             }
             Claim::Withdrawn => return None,
-            Claim::Late => ErrorKind::Timeout,
-            Claim::Cancelled => ErrorKind::Cancelled,
+            Claim::Late(message) => (ErrorKind::Timeout, message),
+            Claim::Cancelled(message) => (ErrorKind::Cancelled, message),
         };
+        discard(message);
         Sink::answer(&*self, Err(scene.target.error(kind, type_name::<M>())));
         None
     }
@@ -197,6 +199,19 @@ impl<A: Handler<M>, M: Message> Asks<A> for Reply<M> {
     }
 }
 
+/// The error of a message whose answer nobody wants any more.
+pub(crate) fn unwanted<A: Actor>(
+    asker: &(impl Asker + ?Sized),
+    target: &Shared<A>,
+    message: &'static str,
+) -> Option<Error> {
+    if asker.is_gone() {
+        return Some(target.error(ErrorKind::Cancelled, message));
+    }
+    let late = asker.deadline().is_some_and(|deadline| deadline <= Instant::now());
+    late.then(|| target.error(ErrorKind::Timeout, message))
+}
+
 struct Forwarded<M: Message> {
     message: M,
     headers: Headers,
@@ -206,11 +221,13 @@ struct Forwarded<M: Message> {
 impl<A: Handler<M>, M: Message> Tells<A> for Forwarded<M> {
     fn dispatch<'a>(self: Box<Self>, scene: Scene<'a, A>) -> Running<'a> {
         let Forwarded { message, headers, asker } = *self;
-        if asker.is_gone() {
-            // Nobody wants the answer any more: the message is skipped.
+        if let Some(error) = unwanted(&*asker, scene.target, type_name::<M>()) {
+            discard(message);
+            asker.answer(Err(error));
             return Running::from_or_box(std::future::ready(Handled::Done));
         }
-        let answer = Answer::new::<M>(asker, scene.target);
+        let passes = asker.passes();
+        let answer = Answer::new::<M>(asker, passes, scene.target);
         handle(scene, message, headers, Mode::Ask, answer)
     }
 

@@ -148,6 +148,7 @@ impl<A: Actor> Alive<A> {
     /// Makes an instance and runs its first hook: `on_start`, or `on_restart` after a failure.
     async fn start(&mut self, failure: Option<&Error>) -> Result<(), StopReason> {
         let Self { seed, ctx, estate, .. } = self;
+        ctx.rest();
         let shared = &*estate.shared;
         let entered = Entered::new(shared.head.pid);
         let grown = contain(|| seed.grow());
@@ -173,6 +174,7 @@ impl<A: Actor> Alive<A> {
 
     async fn stop(&mut self, reason: StopReason) -> StopReason {
         let Self { seed, ctx, estate, .. } = self;
+        ctx.rest();
         let Some(instance) = seed.instance() else { return reason };
         let stopped = hook(&estate.shared, instance.on_stop(&reason, ctx)).await;
         concluded(&estate.shared, "on_stop", stopped).err().unwrap_or(reason)
@@ -218,9 +220,14 @@ impl<A: Actor> Alive<A> {
                     inbound: inbound.as_deref(),
                     behind: batch.len(),
                 };
-                let running = pin!(envelope.dispatch(scene));
-                let Some(running) = running.as_pin_mut() else { continue };
-                guarded(shared, running).await
+                let mut running = pin!(envelope.dispatch(scene));
+                let Some(handling) = running.as_mut().as_pin_mut() else { continue };
+                let outcome = guarded(shared, handling).await;
+                match contain(|| running.set(None)) {
+                    // A handler that was left at an await is dropped, and that may panic, too.
+                    Err(panic) if matches!(outcome, Ok(Handled::Done)) => Ok(Handled::Panicked(panic)),
+                    _ => outcome,
+                }
             };
             let (error, directive) = match outcome {
                 Ok(Handled::Done) => continue,

@@ -99,6 +99,8 @@ pub(crate) struct Answer<'a, R, S: Seat<R>> {
     target: &'a dyn Labelled,
     message: &'static str,
     owing: bool,
+    /// How often the answer had been passed on before.
+    passes: u32,
     abort: Abort,
     reply: PhantomData<fn(R)>,
 }
@@ -111,10 +113,10 @@ enum Abort {
 }
 
 impl<'a, R, S: Seat<R>> Answer<'a, R, S> {
-    pub(crate) fn new<M: Message<Reply = R>>(seat: S, target: &'a dyn Labelled) -> Self {
+    pub(crate) fn new<M: Message<Reply = R>>(seat: S, passes: u32, target: &'a dyn Labelled) -> Self {
         let abort = if M::ABORT { Abort::WhenGone } else { Abort::Never };
         let message = std::any::type_name::<M>();
-        Self { seat, target, message, owing: true, abort, reply: PhantomData }
+        Self { seat, target, message, owing: true, passes, abort, reply: PhantomData }
     }
 
     fn error(&self, kind: ErrorKind) -> Error {
@@ -144,7 +146,7 @@ impl<R, S: Seat<R>> Owed<R> for Answer<'_, R, S> {
 
     fn pass_on(&mut self) {
         self.owing = false;
-        if !self.seat.sink().is_passed_on() {
+        if self.seat.sink().passes() == self.passes {
             let error = self.error(ErrorKind::NoReply);
             self.settle(Err(error));
         }

@@ -63,7 +63,12 @@ impl<M: Message> PendingReply<M> {
             (Err(asked_itself::<M>(format!("#{}", self.pid))), Headers::default())
         } else {
             match self.patience.as_mut().and_then(|patience| patience.poll::<M>(cx)) {
-                Some(error) => (Err(error), Headers::default()),
+                Some(error) => {
+                    // From here on nobody waits, also while this value is kept.
+                    self.answered = true;
+                    drop(self.reply.abandon());
+                    (Err(error), Headers::default())
+                }
                 None => return Poll::Pending,
             }
         };

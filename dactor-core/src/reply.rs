@@ -45,9 +45,10 @@ struct State<M: Message> {
     /// Made when a handler wants to know of that.
     gone: Option<CancellationToken>,
     waker: Option<Waker>,
-    /// The answer is not to leave yet.
-    held: bool,
-    passed_on: bool,
+    /// By how many the answer is held back.
+    holds: u32,
+    /// How often it was passed on to somebody else to answer.
+    passes: u32,
     answered: bool,
     answer: Option<Result<M::Reply>>,
     reply_headers: Headers,
@@ -60,9 +61,9 @@ pub(crate) enum Claim<M> {
     /// The asker took it back.
     Withdrawn,
     /// The asker's deadline has passed.
-    Late,
+    Late(M),
     /// The asker has cancelled it.
-    Cancelled,
+    Cancelled(M),
 }
 
 impl<M: Message> Reply<M> {
@@ -73,8 +74,8 @@ impl<M: Message> Reply<M> {
             abandoned: false,
             gone: None,
             waker,
-            held: false,
-            passed_on: false,
+            holds: 0,
+            passes: 0,
             answered: false,
             answer: None,
             reply_headers: Headers::default(),
@@ -93,9 +94,9 @@ impl<M: Message> Reply<M> {
         let headers = std::mem::take(&mut state.headers);
         drop(state);
         if self.terms.is_cancelled() {
-            Claim::Cancelled
+            Claim::Cancelled(message)
         } else if self.terms.is_late() {
-            Claim::Late
+            Claim::Late(message)
         } else {
             Claim::Message(message, headers)
         }
@@ -120,7 +121,7 @@ impl<M: Message> Reply<M> {
 
     pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<(Result<M::Reply>, Headers)> {
         let mut state = self.lock();
-        if !state.held
+        if state.holds == 0
             && let Some(answer) = state.answer.take()
         {
             return Poll::Ready((answer, std::mem::take(&mut state.reply_headers)));
@@ -148,10 +149,9 @@ pub trait Asker: Send + Sync {
     fn gone(&self) -> CancellationToken;
     /// Somebody else than the handler is to answer.
     fn pass_on(&self);
-    fn is_passed_on(&self) -> bool;
-    /// Lets no answer leave.
+    fn passes(&self) -> u32;
+    /// Lets no answer leave, until it is released as often as it was held.
     fn hold(&self);
-    /// Lets the answer leave.
     fn release(&self);
     fn change_headers(&self, change: &mut dyn FnMut(&mut Headers));
     /// `Arc<dyn Sink<R>>`.
@@ -166,7 +166,7 @@ impl<M: Message> Sink<M::Reply> for Reply<M> {
         }
         state.answered = true;
         state.answer = Some(answer);
-        let waker = if state.held { None } else { state.waker.take() };
+        let waker = if state.holds > 0 { None } else { state.waker.take() };
         drop(state);
         if let Some(waker) = waker {
             waker.wake();
@@ -196,21 +196,22 @@ impl<M: Message> Asker for Reply<M> {
     }
 
     fn pass_on(&self) {
-        self.lock().passed_on = true;
+        self.lock().passes += 1;
     }
 
-    fn is_passed_on(&self) -> bool {
-        self.lock().passed_on
+    fn passes(&self) -> u32 {
+        self.lock().passes
     }
 
     fn hold(&self) {
-        self.lock().held = true;
+        self.lock().holds += 1;
     }
 
     fn release(&self) {
         let mut state = self.lock();
-        state.held = false;
-        let waker = if state.answer.is_some() { state.waker.take() } else { None };
+        state.holds -= 1;
+        let leaves = state.holds == 0 && state.answer.is_some();
+        let waker = if leaves { state.waker.take() } else { None };
         drop(state);
         waker.into_iter().for_each(Waker::wake);
     }

@@ -2,6 +2,7 @@
 
 mod ask;
 mod bound;
+
 mod busy;
 mod cancel;
 mod dead;
@@ -9,6 +10,7 @@ mod deadline;
 mod delay;
 mod deliver;
 mod drain;
+mod edge;
 mod ends;
 mod failure;
 mod fairness;
@@ -65,6 +67,7 @@ static ALL: &[&[Rule]] = &[
     cancel::RULES,
     deadline::RULES,
     later::RULES,
+    edge::RULES,
     forward::RULES,
     dead::RULES,
     refs::RULES,

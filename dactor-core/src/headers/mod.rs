@@ -107,6 +107,18 @@ impl Headers {
         Some(found)
     }
 
+    /// Sets all that the other has.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        let Some(others) = &other.entries else { return };
+        let entries = Arc::make_mut(self.entries.get_or_insert_default());
+        for entry in others.iter() {
+            match entries.iter_mut().find(|own| own.key == entry.key) {
+                Some(own) => *own = entry.clone(),
+                None => entries.push(entry.clone()),
+            }
+        }
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.entries.is_none()
