@@ -96,7 +96,13 @@ async fn resident(cell: &mut Cell, signals: &mut UnboundedReceiver<Signal>, flaw
         let next = poll_fn(|cx| match cell.poll_run(cx) {
             Poll::Ready(exit) => Poll::Ready(Err(exit)),
             Poll::Pending if flaw.is(Flaw::EndsWhenIdle) => Poll::Ready(Ok(None)),
-            Poll::Pending => signals.poll_recv(cx).map(Ok),
+            // Polling the cell is what a wake asks for: one that is old must not cost a stop a turn.
+            Poll::Pending => loop {
+                match signals.poll_recv(cx) {
+                    Poll::Ready(Some(Signal::Wake)) => {}
+                    signal => return signal.map(Ok),
+                }
+            },
         });
         match next.await {
             Err(exit) => return Some(exit),
