@@ -12,7 +12,11 @@ fn full(capacity: u32) -> (Mail, Arc<Bell>) {
 }
 
 fn live(mailbox: &Mail, host: &Arc<Bell>, capacity: usize) -> Lived {
-    let lived = Cell::new(mailbox, host, At::Host).within(capacity).live(usize::MAX);
+    live_until(usize::MAX, mailbox, host, capacity)
+}
+
+fn live_until(enough: usize, mailbox: &Mail, host: &Arc<Bell>, capacity: usize) -> Lived {
+    let lived = Cell::new(mailbox, host, At::Host).within(capacity).live(enough);
     assert!(!mailbox.signals().overtaken(), "a bounded mailbox gives one at a time");
     lived
 }
@@ -71,10 +75,10 @@ fn join(mailbox: &Mail, message: u32, priority: Priority) -> Ticket {
 fn those_who_wait_are_let_in_in_order() {
     let outcomes = explore(|| {
         let (mailbox, host) = full(1);
-        let senders = Senders::new(&mailbox, &host, 2);
-        let waiting =
-            [1, 2].map(|message| senders.spawn(move |mailbox, host| send(mailbox, host, message, Normal)));
-        let lived = live(&mailbox, &host, 1);
+        let waiting = [1, 2].map(|message| {
+            beside(&mailbox, &host, move |mailbox, host| send(mailbox, host, message, Normal))
+        });
+        let lived = live_until(3, &mailbox, &host, 1);
         let sent = waiting.map(|sender| sender.join().unwrap());
         assert!(lived.rest.is_empty());
         match sent {
