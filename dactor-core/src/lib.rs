@@ -12,12 +12,14 @@ mod envelope;
 mod error;
 mod event;
 mod failure;
+mod identity;
 mod life;
 mod linger;
 mod mailbox;
 mod message;
 mod name;
 mod panic;
+pub mod path;
 mod pid;
 mod recipient;
 mod reference;
@@ -32,6 +34,8 @@ mod sync;
 mod system;
 #[cfg(feature = "testkit")]
 pub mod testkit;
+#[cfg(feature = "serde")]
+mod text_serde;
 mod turn;
 
 pub use actor::{Actor, Directive, Handler};
@@ -41,7 +45,12 @@ pub use context::Context;
 pub use error::{Error, ErrorKind, Result, SendError};
 pub use event::{DeadLetter, DeadLetterFeed, Event, Lagged};
 pub use failure::{Failure, Outcome};
+pub use identity::{
+    ActorId, ActorIdError, ActorIdField, ActorIdWarning, CorrelationId, NodeId, NodeIdError,
+};
 pub use message::{Message, SentTo};
+#[doc(no_inline)]
+pub use path::{ActorPath, ActorSelection};
 pub use pid::Pid;
 pub use recipient::Recipient;
 pub use reference::{ActorRef, WeakRef};
