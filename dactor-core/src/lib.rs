@@ -45,9 +45,7 @@ pub use context::Context;
 pub use error::{Error, ErrorKind, Result, SendError};
 pub use event::{DeadLetter, DeadLetterFeed, Event, Lagged};
 pub use failure::{Failure, Outcome};
-pub use identity::{
-    ActorId, ActorIdError, ActorIdField, ActorIdWarning, CorrelationId, NodeId, NodeIdError,
-};
+pub use identity::{ActorId, ActorIdError, ActorIdField, ActorIdWarning, CorrelationId, NodeId, NodeIdError};
 pub use message::{Message, SentTo};
 #[doc(no_inline)]
 pub use path::{ActorPath, ActorSelection};

@@ -44,7 +44,8 @@ pub use parts::ActorPathParts;
 pub use scheme::ActorPathScheme;
 pub use segment::{PathSegment, SegmentError, SegmentReason};
 pub use selection::{
-    ActorSelection, ActorTree, Missed, SegmentPattern, Selected, SelectionAnchor, SelectionElement, SelectionPath,
+    ActorSelection, ActorTree, Missed, SegmentPattern, Selected, SelectionAnchor, SelectionElement,
+    SelectionPath,
 };
 pub use uid::ActorUid;
 pub use uri::{UriError, UriParser, UriParts, UriServer};

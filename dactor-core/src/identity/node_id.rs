@@ -107,7 +107,9 @@ impl fmt::Display for NodeIdError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::InvalidFormat => "a node id reads `host:port`",
-            Self::InvalidHost => "the host of the node id is neither a name nor an address of at most 255 bytes",
+            Self::InvalidHost => {
+                "the host of the node id is neither a name nor an address of at most 255 bytes"
+            }
             Self::InvalidPort => "the port of the node id is not a number from 0 to 65535",
         })
     }

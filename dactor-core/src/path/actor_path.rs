@@ -3,8 +3,8 @@ use std::str::FromStr;
 
 use super::canonical::{self, Address, Ends, Layout, Names};
 use super::{
-    ActorPathError, ActorPathParser, ActorPathParts, ActorUid, Guardian, PathAuthority, PathSegment, SegmentError,
-    SegmentReason,
+    ActorPathError, ActorPathParser, ActorPathParts, ActorUid, Guardian, PathAuthority, PathSegment,
+    SegmentError, SegmentReason,
 };
 
 /// The place of an actor in the tree of a system, and perhaps which incarnation is meant.
@@ -83,7 +83,8 @@ impl ActorPath {
         let index = self.ends.len();
         ActorPathError::check_length(name.len())?;
         let (name, uid) = split_uid(name).map_err(|error| ActorPathError::segment(index, error))?;
-        let name = check_name(self.guardian(), name).map_err(|error| ActorPathError::segment(index, error))?;
+        let name =
+            check_name(self.guardian(), name).map_err(|error| ActorPathError::segment(index, error))?;
         let child = self.child(name)?;
         Ok(Self { uid, ..child })
     }
@@ -110,7 +111,8 @@ impl ActorPath {
     /// ```
     pub fn resolve(&self, relative: &str) -> Result<Self, ActorPathError> {
         ActorPathError::check_length(relative.len())?;
-        let mut names: Names<'_> = if relative.starts_with('/') { Names::new() } else { self.names().collect() };
+        let mut names: Names<'_> =
+            if relative.starts_with('/') { Names::new() } else { self.names().collect() };
         let mut uid = None;
         let mut moved = relative.starts_with('/');
         for (index, step) in relative.split('/').filter(|step| !step.is_empty()).enumerate() {
@@ -127,7 +129,8 @@ impl ActorPath {
                 continue;
             }
             let guardian = names.first().and_then(|first| Guardian::named(first));
-            let (name, incarnation) = split_uid(step).map_err(|error| ActorPathError::segment(index, error))?;
+            let (name, incarnation) =
+                split_uid(step).map_err(|error| ActorPathError::segment(index, error))?;
             check_name(guardian, name).map_err(|error| ActorPathError::segment(index, error))?;
             names.push(name);
             uid = incarnation;
@@ -216,7 +219,8 @@ impl ActorPath {
             0 => self.layout.address_end,
             _ => self.ends[index - 1],
         };
-        (0..self.ends.len()).map(move |index| &self.text[begin(index) as usize + 1..self.ends[index] as usize])
+        (0..self.ends.len())
+            .map(move |index| &self.text[begin(index) as usize + 1..self.ends[index] as usize])
     }
 
     pub(super) fn address(&self) -> Address<'_> {

@@ -127,7 +127,9 @@ impl fmt::Display for AuthorityError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.reason {
             AuthorityReason::Missing => "the name of the system is missing",
-            AuthorityReason::System => "the name of the system is empty or has a character that is not allowed",
+            AuthorityReason::System => {
+                "the name of the system is empty or has a character that is not allowed"
+            }
             AuthorityReason::Host => "the host is neither a name nor an address",
             AuthorityReason::HostTooLong => "the host has more than 255 bytes",
             AuthorityReason::Port => "the port is not a number from 0 to 65535",

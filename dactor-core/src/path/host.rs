@@ -36,7 +36,8 @@ fn is_ipv6(literal: &str) -> bool {
         Some((address, zone)) => (address, Some(zone)),
         None => (literal, None),
     };
-    let zone_fits = zone.is_none_or(|zone| !zone.is_empty() && zone.bytes().all(|byte| Class::ZONE.has(byte)));
+    let zone_fits =
+        zone.is_none_or(|zone| !zone.is_empty() && zone.bytes().all(|byte| Class::ZONE.has(byte)));
     zone_fits && address.parse::<Ipv6Addr>().is_ok()
 }
 
@@ -137,7 +138,8 @@ mod tests {
         assert_eq!(split_port("[::1]"), ("[::1]", None));
         assert_eq!(split_port("[::1"), ("[::1", None));
         assert_eq!(split_port("[::1]x:2"), ("[::1]x", Some("2")));
-        for (digits, number) in [("0", Some(0)), ("00080", Some(80)), ("65535", Some(65535)), ("65536", None)] {
+        for (digits, number) in [("0", Some(0)), ("00080", Some(80)), ("65535", Some(65535)), ("65536", None)]
+        {
             assert_eq!(port(digits), number);
         }
         for bad in ["", "+1", "-1", "1x", "\u{661}"] {

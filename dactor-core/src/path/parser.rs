@@ -2,8 +2,8 @@ use super::actor_path::check_name;
 use super::canonical::{self, Address, Names};
 use super::uri::{UriParser, UriParts};
 use super::{
-    ActorPath, ActorPathError, ActorPathScheme, ActorUid, AuthorityError, AuthorityReason, Guardian, SegmentError,
-    SegmentReason, parts,
+    ActorPath, ActorPathError, ActorPathScheme, ActorUid, AuthorityError, AuthorityReason, Guardian,
+    SegmentError, SegmentReason, parts,
 };
 
 /// Reads actor paths, the upper layer over [`UriParser`].

@@ -88,7 +88,8 @@ mod tests {
         let uri = UriParser::parse("http://a/b;c?d?e#f/?").unwrap();
         assert_eq!((uri.scheme, uri.authority, uri.path), (Some("http"), Some("a"), "/b;c"));
         assert_eq!((uri.query, uri.fragment), (Some("d?e"), Some("f/?")));
-        for whole in ["http://a/b?#", "x:///p", "mailto:a@b", "x://h?q", "x://u%20v@h:/p", "x://?q", "x://#f"] {
+        for whole in ["http://a/b?#", "x:///p", "mailto:a@b", "x://h?q", "x://u%20v@h:/p", "x://?q", "x://#f"]
+        {
             let uri = UriParser::parse(whole).unwrap();
             let again = if uri.authority.is_none() { whole.replacen("//", "", 1) } else { whole.into() };
             assert_eq!(uri.to_string(), again);

@@ -88,9 +88,16 @@ mod tests {
         ] {
             assert!(matches(pattern, name), "{pattern} {name}");
         }
-        for (pattern, name) in
-            [("?", ""), ("?", "ab"), ("a*c", "abd"), ("a.c", "abc"), ("*b", "ba"), ("a?", "a"), ("a", "A"), ("?*", "")]
-        {
+        for (pattern, name) in [
+            ("?", ""),
+            ("?", "ab"),
+            ("a*c", "abd"),
+            ("a.c", "abc"),
+            ("*b", "ba"),
+            ("a?", "a"),
+            ("a", "A"),
+            ("?*", ""),
+        ] {
             assert!(!matches(pattern, name), "{pattern} {name}");
         }
     }

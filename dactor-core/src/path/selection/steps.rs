@@ -42,7 +42,9 @@ impl SelectionPath {
         let mut depth = depth;
         for (index, element) in self.0.iter().enumerate() {
             match element {
-                SelectionElement::Parent if depth <= 1 => return Err(ActorPathError::RelativeEscape { index }),
+                SelectionElement::Parent if depth <= 1 => {
+                    return Err(ActorPathError::RelativeEscape { index });
+                }
                 SelectionElement::Parent => depth -= 1,
                 stay if stay.stays() => {}
                 _ => depth += 1,

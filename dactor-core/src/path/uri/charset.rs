@@ -97,7 +97,11 @@ mod tests {
     #[test]
     fn classes() {
         let members = |class: Class| -> String {
-            (0..=u8::MAX).filter(|byte| class.has(*byte)).map(char::from).filter(|c| !c.is_alphanumeric()).collect()
+            (0..=u8::MAX)
+                .filter(|byte| class.has(*byte))
+                .map(char::from)
+                .filter(|c| !c.is_alphanumeric())
+                .collect()
         };
         assert_eq!(members(Class::SCHEME), "+-.");
         assert_eq!(members(Class::USER_INFO), "!$&'()*+,-.:;=_~");

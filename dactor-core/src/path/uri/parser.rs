@@ -75,11 +75,13 @@ impl UriParser {
 }
 
 fn split_scheme(input: &str) -> Result<(Option<&str>, &str), UriError> {
-    let end = input.find([':', '/', '?', '#']).unwrap_or(input.len());
+    let end = input.bytes().position(|byte| b":/?#".contains(&byte)).unwrap_or(input.len());
     let Some(rest) = input[end..].strip_prefix(':') else { return Ok((None, input)) };
     let scheme = &input[..end];
     let alien = match scheme.as_bytes() {
-        [first, ..] if first.is_ascii_alphabetic() => scheme.bytes().position(|byte| !Class::SCHEME.has(byte)),
+        [first, ..] if first.is_ascii_alphabetic() => {
+            scheme.bytes().position(|byte| !Class::SCHEME.has(byte))
+        }
         _ => Some(0),
     };
     match alien {
