@@ -1,6 +1,7 @@
 //! Runs a file of actor-path vectors: `cargo run -q -p dactor-core --example path_vectors -- FILE.jsonl`
 //!
-//! It prints one line for each case that fails, then how many passed and failed, and exits with 1 if any failed.
+//! It prints one line for each case that fails, then how many passed and failed, and exits with 1 if any
+//! failed.
 
 #[path = "../tests/vectors/mod.rs"]
 mod vectors;

@@ -5,9 +5,9 @@
 //!   scheme        system host            port   guardian ... segments     UID
 //! ```
 //!
-//! A path is text from outside more often than not: it is typed, configured, logged and sent. So it is read strictly
-//! ([`ActorPathParser`] over [`UriParser`]), kept in one canonical form ([`ActorPath`]) and compared without its UID.
-//! [`ActorSelection`] means any number of actors with one relative or absolute expression.
+//! A path is text from outside more often than not: it is typed, configured, logged and sent. So it is read
+//! strictly ([`ActorPathParser`] over [`UriParser`]), kept in one canonical form ([`ActorPath`]) and compared
+//! without its UID. [`ActorSelection`] means any number of actors with one relative or absolute expression.
 //!
 //! ```
 //! use dactor_core::path::{ActorPath, ActorPathParts, Guardian, PathSegment};
@@ -27,6 +27,7 @@ mod error;
 mod format;
 mod guardian;
 pub(crate) mod host;
+mod navigate;
 mod parser;
 mod parts;
 mod scheme;

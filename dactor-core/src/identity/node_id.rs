@@ -7,8 +7,8 @@ use crate::path::host;
 
 /// Which node of a cluster, by the address it is reached at: `host:port`.
 ///
-/// The host is a name, an IPv4 address or an IPv6 address in brackets. It is normalized, so that nodes are equal if
-/// their addresses are: names in lower case, IPv6 addresses in their shortest form.
+/// The host is a name, an IPv4 address or an IPv6 address in brackets. It is normalized, so that nodes are
+/// equal if their addresses are: names in lower case, IPv6 addresses in their shortest form.
 ///
 /// ```
 /// use dactor_core::NodeId;
@@ -55,7 +55,8 @@ impl NodeId {
     }
 }
 
-/// Names are compared without regard to case, and an IPv6 address can be written in several ways. A zone is kept.
+/// Names are compared without regard to case, and an IPv6 address can be written in several ways. A zone is
+/// kept.
 fn normalized(host: &str) -> String {
     let Some(literal) = host.strip_prefix('[').and_then(|literal| literal.strip_suffix(']')) else {
         return host.to_ascii_lowercase();

@@ -33,7 +33,8 @@ pub(super) struct Layout {
 
 /// Puts checked parts together: the one place where the text of a path is made from them.
 ///
-/// No names make the root. Names that do not begin with a guardian are those of the user guardian's descendants.
+/// No names make the root. Names that do not begin with a guardian are those of the user guardian's
+/// descendants.
 pub(super) fn assemble(
     address: Address<'_>,
     names: &[&str],

@@ -18,8 +18,8 @@ pub(crate) enum NoHost {
 
 /// Checks a host: an IPv4 address, an IPv6 literal in brackets, or a name.
 ///
-/// A name is labels of letters, digits and inner `-`, with dots between them and perhaps one at the end. The last of
-/// several labels begins with a letter, so that a mistyped IPv4 address is not a name.
+/// A name is labels of letters, digits and inner `-`, with dots between them and perhaps one at the end. The
+/// last of several labels begins with a letter, so that a mistyped IPv4 address is not a name.
 pub(crate) fn check(host: &str) -> Result<(), NoHost> {
     if host.len() > LONGEST {
         return Err(NoHost::TooLong);

@@ -1,5 +1,5 @@
-use super::actor_path::check_name;
 use super::canonical::{self, Address, Names};
+use super::navigate::check_name;
 use super::uri::{UriParser, UriParts};
 use super::{
     ActorPath, ActorPathError, ActorPathScheme, ActorUid, AuthorityError, AuthorityReason, Guardian,
@@ -8,9 +8,9 @@ use super::{
 
 /// Reads actor paths, the upper layer over [`UriParser`].
 ///
-/// It is as strict as a text from the network deserves: the scheme is `pekko` or `pekko.tcp`, each name is checked
-/// with what its escapes stand for, a leading `$` is accepted below `/system` and `/temp` alone, and the fragment
-/// is a UID. A query is dropped, as are empty names (`//`, a trailing `/`).
+/// It is as strict as a text from the network deserves: the scheme is `pekko` or `pekko.tcp`, each name is
+/// checked with what its escapes stand for, a leading `$` is accepted below `/system` and `/temp` alone, and
+/// the fragment is a UID. A query is dropped, as are empty names (`//`, a trailing `/`).
 ///
 /// A URI that names no guardian gets the user guardian: `pekko://app` is `/user`, and `pekko://app/bank` is
 /// `/user/bank`. With a lone `/` it is the root.

@@ -6,7 +6,8 @@ use super::segment;
 use super::uri::charset::Class;
 use super::{ActorPathScheme, PathAuthority};
 
-/// Which system a path is in: a scheme, the system's name, and where the system is reached, unless it is this one.
+/// Which system a path is in: a scheme, the system's name, and where the system is reached, unless it is this
+/// one.
 ///
 /// ```
 /// use dactor_core::path::{ActorPathParts, PathAuthority};

@@ -30,7 +30,8 @@ pub enum SelectionAnchor {
 
 /// Any number of actors, meant by one expression: `/user/bank/*`, `../audit`, `pekko://app@host:2552/user/a`.
 ///
-/// It is parsed and confined without a look at any actor: a `..` above the guardian is an error before it is followed.
+/// It is parsed and confined without a look at any actor: a `..` above the guardian is an error before it is
+/// followed.
 ///
 /// ```
 /// use dactor_core::path::{ActorPath, ActorPathError, ActorSelection};
@@ -56,8 +57,8 @@ impl ActorSelection {
         Ok(Self { anchor: SelectionAnchor::Path(anchor.clone()), path })
     }
 
-    /// Reads a selection. The text is a URI or the path of one, so `?` begins a query, which is dropped: a pattern
-    /// with `?` is made by [`SelectionPath::compile`]. `*` is a wildcard here too.
+    /// Reads a selection. The text is a URI or the path of one, so `?` begins a query, which is dropped: a
+    /// pattern with `?` is made by [`SelectionPath::compile`]. `*` is a wildcard here too.
     ///
     /// A text with a leading `/` begins at the root, as does the empty text. No guardian is put before names.
     pub fn parse(text: &str) -> Result<Self, ActorPathError> {
@@ -138,5 +139,66 @@ impl fmt::Display for ActorSelection {
                 write!(f, "ActorSelection[Anchor({}), Path({path})]", anchor.to_serialization_format())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> ActorPath {
+        text.parse().unwrap()
+    }
+
+    fn selection(text: &str) -> ActorSelection {
+        text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    #[test]
+    fn anchors() {
+        assert_eq!(selection("").anchor(), &SelectionAnchor::Root);
+        assert_eq!(selection("/user").anchor(), &SelectionAnchor::Root);
+        assert_eq!(selection("user/a").anchor(), &SelectionAnchor::Here);
+        assert_eq!(selection("?q").anchor(), &SelectionAnchor::Root);
+        let remote = selection("pekko://sys@h:1/user/*");
+        assert_eq!(remote.anchor(), &SelectionAnchor::Path(path("pekko://sys@h:1/")));
+        assert_eq!(remote.anchored(&path("pekko://other/user/a")).unwrap(), remote);
+        for bad in ["//sys/user", "http://h/user", "pekko:///user", "/user/a b", "/user/a#x", "a#1#2", "1:a"]
+        {
+            assert!(ActorSelection::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn texts() {
+        let here = path("pekko://sys/user/a#7");
+        for (text, anchored) in [
+            ("../b/*", "pekko://sys/user/a/../b/*"),
+            ("/user/a?x", "pekko://sys/user/a"),
+            ("b/c#8", "pekko://sys/user/a/b/c#8"),
+            ("", "pekko://sys/"),
+            ("/", "pekko://sys/"),
+        ] {
+            let selection = selection(text).anchored(&here).unwrap();
+            assert_eq!(selection.to_serialization_format(), anchored);
+        }
+        assert_eq!(selection("../b").to_serialization_format(), "../b");
+        assert_eq!(selection("../b").to_string(), "ActorSelection[Anchor(.), Path(/../b)]");
+        let anchored = selection("*").anchored(&here).unwrap();
+        assert_eq!(anchored.to_string(), "ActorSelection[Anchor(pekko://sys/user/a#7), Path(/*)]");
+    }
+
+    #[test]
+    fn nothing_leads_above_the_guardian() {
+        let here = path("pekko://sys/user/a");
+        for (text, index) in [("../..", 1), ("../*/../..", 3), (".././..", 2), ("../../user/a", 1)] {
+            assert_eq!(
+                selection(text).anchored(&here),
+                Err(ActorPathError::RelativeEscape { index }),
+                "{text}"
+            );
+        }
+        assert_eq!(ActorSelection::parse("/.."), Err(ActorPathError::RelativeEscape { index: 0 }));
+        assert!(selection("../*/../b").anchored(&here).is_ok());
     }
 }

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-/// What a case turned into when the API refused it: the names under which the vectors know the error, and where.
+/// What a case turned into when the API refused it: the names under which the vectors know the error, and
+/// where.
 pub(super) fn refused(names: &[&str], index: Option<usize>, reason: Option<&str>, position: usize) -> Value {
     json!({ "refused": names, "index": index, "reason": reason, "pos": position })
 }

@@ -1,6 +1,8 @@
-//! Runs files of vectors through the public API: one JSON object a line, with `id`, `kind`, `input` and `expect`.
+//! Runs files of vectors through the public API: one JSON object a line, with `id`, `kind`, `input` and
+//! `expect`.
 //!
-//! Each kind of case is turned into a value of the same shape as `expect`, and [`expectation`] compares the two.
+//! Each kind of case is turned into a value of the same shape as `expect`, and [`expectation`] compares the
+//! two.
 
 mod expectation;
 mod identities;

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use super::SegmentPattern;
-use crate::path::actor_path::split_uid;
+use crate::path::navigate::split_uid;
 use crate::path::{ActorUid, PathSegment, SegmentError};
 
 /// One step of a selection.

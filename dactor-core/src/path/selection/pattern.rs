@@ -35,8 +35,8 @@ impl SegmentPattern {
     /// Whether the whole name fits. The work is at most the product of the two lengths.
     pub fn matches(&self, name: &str) -> bool {
         let (mut pattern, mut name) = (self.0.chars(), name.chars());
-        // What follows the last `*`, and the rest of the name that it may still be tried on. An earlier `*` is
-        // never reconsidered: what came before the last one cannot match any sooner.
+        // What follows the last `*`, and the rest of the name that it may still be tried on. An earlier `*`
+        // is never reconsidered: what came before the last one cannot match any sooner.
         let mut retry = None;
         loop {
             let rest = name.clone();

@@ -18,8 +18,8 @@ pub struct SelectionPath(Vec<SelectionElement>);
 impl SelectionPath {
     /// Reads steps with `/` between them. Empty steps are skipped.
     ///
-    /// Here `?` is a wildcard; in the text of an [`ActorSelection`](super::ActorSelection), which is a URI, it
-    /// begins a query.
+    /// Here `?` is a wildcard; in the text of an [`ActorSelection`](super::ActorSelection), which is a URI,
+    /// it begins a query.
     pub fn compile(path: &str) -> Result<Self, ActorPathError> {
         ActorPathError::check_length(path.len())?;
         path.split('/')
