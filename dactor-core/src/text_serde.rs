@@ -1,19 +1,17 @@
 //! Serde for values that are text: they are written as they print and read as they parse.
 
 use std::fmt;
-use std::marker::PhantomData;
-use std::str::FromStr;
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-use crate::path::{ActorPath, ActorUid};
+use crate::path::{ActorPath, ActorPathParser, ActorUid};
 use crate::{ActorId, CorrelationId, NodeId};
 
-/// Reads any text that parses.
-struct Text<T>(PhantomData<T>);
+/// Reads any text that this function can.
+struct Text<T, E>(fn(&str) -> Result<T, E>);
 
-impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for Text<T> {
+impl<T, P: fmt::Display> Visitor<'_> for Text<T, P> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -21,13 +19,14 @@ impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for Text<T> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
-        text.parse().map_err(E::custom)
+        self.0(text).map_err(E::custom)
     }
 }
 
+/// Also with names that a system made up, for that is who wrote it.
 impl<'de> Deserialize<'de> for ActorPath {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Text(PhantomData))
+        deserializer.deserialize_str(Text(ActorPathParser::parse_generated))
     }
 }
 
@@ -40,7 +39,7 @@ impl Serialize for ActorPath {
 
 impl<'de> Deserialize<'de> for ActorId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Text(PhantomData))
+        deserializer.deserialize_str(Text(str::parse))
     }
 }
 
@@ -52,7 +51,7 @@ impl Serialize for ActorId {
 
 impl<'de> Deserialize<'de> for NodeId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Text(PhantomData))
+        deserializer.deserialize_str(Text(str::parse))
     }
 }
 
@@ -98,6 +97,7 @@ mod tests {
     #[test]
     fn values() {
         there_and_back::<ActorPath>(r#""pekko://app@h:1/user/a#7""#);
+        there_and_back::<ActorPath>(r#""pekko://app/user/$a""#);
         there_and_back::<ActorId>(r#""prod::BankAccount/alice""#);
         there_and_back::<NodeId>(r#""[::1]:2552""#);
         there_and_back::<CorrelationId>("18446744073709551615");

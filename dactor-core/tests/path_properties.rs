@@ -7,7 +7,8 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
 use dactor_core::path::{
-    ActorPath, ActorSelection, PathAuthority, PathSegment, SegmentPattern, SelectionPath, UriParser,
+    ActorPath, ActorPathParser, ActorSelection, PathAuthority, PathSegment, SegmentPattern, SelectionPath,
+    UriParser,
 };
 use dactor_core::{ActorId, NodeId};
 use proptest::collection::vec;
@@ -99,6 +100,12 @@ fn nothing_panics_and_what_parses_prints_to_the_same() {
             prop_assert_eq!(again, Ok(selection));
         }
         let base: ActorPath = "pekko://sys/user/a/b".parse().unwrap();
+        let generated = ActorPathParser::parse_generated(&text);
+        if let Ok(path) = &generated {
+            let again = ActorPathParser::parse_generated(&path.to_serialization_format());
+            prop_assert!(again.is_ok_and(|again| again.is_same_incarnation(path)), "{}", path);
+        }
+        prop_assert!(generated.is_ok() || text.parse::<ActorPath>().is_err(), "{}", text);
         for path in [text.parse(), base.resolve(&text), base.join(&text)].into_iter().flatten() {
             let printed = path.to_serialization_format();
             let again: ActorPath = printed.parse().unwrap();

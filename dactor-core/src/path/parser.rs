@@ -3,7 +3,7 @@ use super::navigate::check_name;
 use super::uri::{UriParser, UriParts};
 use super::{
     ActorPath, ActorPathError, ActorPathScheme, ActorUid, AuthorityError, AuthorityReason, Guardian,
-    SegmentError, SegmentReason, parts,
+    PathSegment, SegmentError, SegmentReason, UriError, parts,
 };
 
 /// Reads actor paths, the upper layer over [`UriParser`].
@@ -30,23 +30,47 @@ impl ActorPathParser {
     /// assert!(matches!(injected, ActorPathError::PercentDecode { index: 2, error } if error.position() == 1));
     /// ```
     pub fn parse(input: &str) -> Result<ActorPath, ActorPathError> {
-        ActorPathError::check_length(input.len())?;
-        let uri = UriParser::split(input)?;
-        let address = read_address(&uri)?;
-        let names = read_names(&uri)?;
-        UriParser::check_tail(input, &uri)?;
-        let uid = match uri.fragment {
-            None => None,
-            Some(digits) => Some(read_uid(digits, &names)?),
-        };
-        canonical::assemble(address, &names, uid)
+        read(input, check_name)
     }
+
+    /// Reads a path that a system printed: unlike in one that a user typed, a name below any guardian may begin
+    /// with `$`, as those of actors that were spawned without a name do.
+    ///
+    /// ```
+    /// use dactor_core::path::ActorPathParser;
+    ///
+    /// assert!(ActorPathParser::parse("pekko://app/user/$a").is_err());
+    /// let unnamed = ActorPathParser::parse_generated("pekko://app/user/$a").unwrap();
+    /// assert_eq!(unnamed.name().unwrap().as_str(), "$a");
+    /// ```
+    pub fn parse_generated(input: &str) -> Result<ActorPath, ActorPathError> {
+        read(input, |guardian, name| match guardian {
+            Some(_) => PathSegment::generated(name),
+            None => PathSegment::new(name),
+        })
+    }
+}
+
+/// What a name below a guardian has to be.
+type CheckName = fn(Option<Guardian>, &str) -> Result<PathSegment<'_>, SegmentError>;
+
+fn read(input: &str, check_name: CheckName) -> Result<ActorPath, ActorPathError> {
+    ActorPathError::check_length(input.len())?;
+    let uri = UriParser::split(input)?;
+    let address = read_address(&uri)?;
+    let names = read_names(&uri, check_name)?;
+    UriParser::check_tail(input, &uri)?;
+    let uid = match uri.fragment {
+        None => None,
+        Some(digits) => Some(read_uid(digits, &names)?),
+    };
+    canonical::assemble(address, &names, uid)
 }
 
 /// Reads which system a URI is about.
 pub(super) fn read_address<'a>(uri: &UriParts<'a>) -> Result<Address<'a>, ActorPathError> {
     let Some(scheme) = uri.scheme else {
-        return Err(ActorPathError::InvalidUri(super::UriError::InvalidScheme { position: 0 }));
+        return Err(ActorPathError::InvalidUri(UriError::InvalidScheme { position: 0 }));
     };
     let begin = scheme.len() + "://".len();
     let scheme = ActorPathScheme::named(scheme).ok_or(ActorPathError::InvalidScheme)?;
@@ -57,7 +81,7 @@ pub(super) fn read_address<'a>(uri: &UriParts<'a>) -> Result<Address<'a>, ActorP
     Ok(Address { scheme, system, host, port })
 }
 
-fn read_names<'a>(uri: &UriParts<'a>) -> Result<Names<'a>, ActorPathError> {
+fn read_names<'a>(uri: &UriParts<'a>, check_name: CheckName) -> Result<Names<'a>, ActorPathError> {
     if uri.path.is_empty() {
         return Ok(Names::from_slice(&[Guardian::User.as_str()]));
     }

@@ -25,31 +25,16 @@ impl UriParser {
     /// assert_eq!(UriParser::parse("x://h/a b").unwrap_err().position(), 7);
     /// ```
     pub fn parse(input: &str) -> Result<UriParts<'_>, UriError> {
-        let uri = Self::parse_reference(input)?;
+        let uri = Self::split(input)?;
         if uri.scheme.is_none() {
             return Err(UriError::InvalidScheme { position: 0 });
         }
-        Ok(uri)
+        check_parts(input, uri)
     }
 
     /// Takes a URI reference apart: an absolute URI, or one that is relative to another and has no scheme.
     pub fn parse_reference(input: &str) -> Result<UriParts<'_>, UriError> {
-        let mut uri = Self::split(input)?;
-        match uri.authority {
-            Some("") if ends_at(input, uri.path) => {
-                return Err(UriError::InvalidAuthority { position: input.len() });
-            }
-            Some("") => uri.authority = None,
-            Some(authority) => check_authority(input, authority)?,
-            None if uri.scheme.is_some() && ends_at(input, uri.path) => {
-                return Err(UriError::InvalidPath { position: input.len() });
-            }
-            None => {}
-        }
-        let class = if uri.is_opaque() { Class::URIC } else { Class::PATH };
-        check(input, Some(uri.path), class, |position| UriError::InvalidPath { position })?;
-        Self::check_tail(input, &uri)?;
-        Ok(uri)
+        check_parts(input, Self::split(input)?)
     }
 
     /// Finds the components and checks none but the scheme. An empty authority is kept as such.
@@ -95,6 +80,25 @@ fn split_at(text: &str, delimiter: char) -> (&str, Option<&str>) {
         Some((before, after)) => (before, Some(after)),
         None => (text, None),
     }
+}
+
+/// Checks all components but the scheme. An empty authority is none, if anything follows it.
+fn check_parts<'a>(input: &str, mut uri: UriParts<'a>) -> Result<UriParts<'a>, UriError> {
+    match uri.authority {
+        Some("") if ends_at(input, uri.path) => {
+            return Err(UriError::InvalidAuthority { position: input.len() });
+        }
+        Some("") => uri.authority = None,
+        Some(authority) => check_authority(input, authority)?,
+        None if uri.scheme.is_some() && ends_at(input, uri.path) => {
+            return Err(UriError::InvalidPath { position: input.len() });
+        }
+        None => {}
+    }
+    let class = if uri.is_opaque() { Class::URIC } else { Class::PATH };
+    check(input, Some(uri.path), class, |position| UriError::InvalidPath { position })?;
+    UriParser::check_tail(input, &uri)?;
+    Ok(uri)
 }
 
 fn check_authority(input: &str, authority: &str) -> Result<(), UriError> {
