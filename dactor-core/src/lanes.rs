@@ -40,6 +40,13 @@ impl<T> Lanes<T> {
         self.turns.choose(!self.high.is_empty(), normal, !self.low.is_empty())
     }
 
+    /// Forgets who was passed over, when there is nobody left who could be: a lane that waits later waits anew.
+    pub(crate) fn settle(&mut self) {
+        if self.is_empty() {
+            self.turns = Turns::default();
+        }
+    }
+
     /// The lowest lane that has anything.
     pub(crate) fn lowest(&self, normal: bool) -> Option<Priority> {
         match (self.low.is_empty(), normal, self.high.is_empty()) {

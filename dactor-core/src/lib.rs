@@ -14,6 +14,7 @@ mod event;
 mod failure;
 mod handling;
 mod headers;
+mod identity;
 mod intercepted;
 mod interceptor;
 pub mod interceptors;
@@ -27,6 +28,7 @@ mod name;
 mod outbound;
 mod owed;
 mod panic;
+pub mod path;
 mod pending;
 mod pid;
 mod pipeline;
@@ -49,6 +51,8 @@ mod sync;
 mod system;
 #[cfg(feature = "testkit")]
 pub mod testkit;
+#[cfg(feature = "serde")]
+mod text_serde;
 mod turn;
 
 pub use actor::{Actor, Directive, Handler};
@@ -59,9 +63,12 @@ pub use error::{Error, ErrorKind, Result, SendError};
 pub use event::{DeadLetter, DeadLetterFeed, Event, Lagged};
 pub use failure::{Failure, Outcome};
 pub use headers::{Deadline, Header, Headers, Sender, TraceParent};
+pub use identity::{ActorId, ActorIdError, ActorIdField, ActorIdWarning, CorrelationId, NodeId, NodeIdError};
 pub use interceptor::{About, Completion, Delivery, Inbound, Mode, Next, Outbound, Verdict};
 pub use later::Later;
 pub use message::{Message, SentTo};
+#[doc(no_inline)]
+pub use path::{ActorPath, ActorSelection};
 pub use pending::PendingReply;
 pub use pid::Pid;
 pub use post::Post;

@@ -401,6 +401,7 @@ impl<T> Mailbox<T> {
             Some((Priority::Normal, _)) | None => batch.pop_front().or_else(|| queue.pop_front()),
             Some((other, lanes)) => lanes.lane(queue, other).pop_front(),
         };
+        lanes.iter_mut().for_each(|lanes| lanes.settle());
         self.mind_lanes(&inner);
         picked
     }

@@ -8,7 +8,7 @@ use std::any::{Any, TypeId};
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Error, ErrorKind, Result};
+use crate::{CorrelationId, Error, ErrorKind, Result};
 
 pub use deadline::Deadline;
 pub use sender::Sender;
@@ -147,12 +147,25 @@ impl Headers {
             match name {
                 Deadline::NAME => headers.insert(Deadline::decode(text)?),
                 Sender::NAME => headers.insert(Sender::decode(text)?),
+                CorrelationId::NAME => headers.insert(correlation(text)?),
                 TraceParent::NAME => headers.insert(text.parse::<TraceParent>()?),
                 _ => {}
             }
         }
         Ok(headers)
     }
+}
+
+impl Header for CorrelationId {
+    const NAME: &'static str = "correlation-id";
+
+    fn encode(&self) -> Option<String> {
+        Some(self.to_string())
+    }
+}
+
+fn correlation(text: &str) -> Result<CorrelationId> {
+    text.parse().map_err(|error| invalid(CorrelationId::NAME, "it is no number").because(error))
 }
 
 fn checked(name: &'static str, text: String) -> Result<String> {
@@ -236,14 +249,21 @@ mod tests {
     #[test]
     fn the_standard_ones_come_back() {
         let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-        let headers =
-            Headers::decode([("traceparent", trace), ("sender", "#7"), ("deadline", "1500"), ("other", "x")]);
+        let headers = Headers::decode([
+            ("traceparent", trace),
+            ("sender", "#7"),
+            ("deadline", "1500"),
+            ("correlation-id", "9"),
+            ("other", "x"),
+        ]);
         let headers = headers.unwrap();
         let encoded = headers.encode().unwrap();
         assert_eq!(encoded[0], ("traceparent", trace.to_owned()));
         assert_eq!(encoded[1], ("sender", "#7".to_owned()));
-        assert_eq!((encoded[2].0, encoded.len()), ("deadline", 3));
-        for wrong in [("traceparent", "00-xyz"), ("sender", "7"), ("deadline", "-1")] {
+        assert_eq!((encoded[2].0, encoded.len()), ("deadline", 4));
+        assert_eq!(encoded[3], ("correlation-id", "9".to_owned()));
+        for wrong in [("traceparent", "00-xyz"), ("sender", "7"), ("deadline", "-1"), ("correlation-id", "x")]
+        {
             let error = Headers::decode([wrong]).unwrap_err();
             assert_eq!((error.kind(), error.get("header")), (ErrorKind::InvalidHeader, Some(wrong.0)));
         }

@@ -193,6 +193,21 @@ fn a_batch_is_overtaken_by_higher_messages_and_overtakes_lower_ones() {
 }
 
 #[test]
+fn who_was_passed_over_is_forgotten_when_the_lanes_run_empty() {
+    let mailbox = launched();
+    let mut batch = Queue::new();
+    (0..20).for_each(|number| drop(mailbox.push(number, Normal)));
+    assert_eq!(mailbox.take(&mut batch, Park::Native), Taken::Some);
+    (100..107).for_each(|number| drop(mailbox.push(number, High)));
+    let high: Vec<_> = (0..7).filter_map(|_| mailbox.pick(&mut batch)).collect();
+    assert_eq!(high, [100, 101, 102, 103, 104, 105, 106]);
+    assert!(!mailbox.signals().overtaken());
+    assert!((0..5).all(|number| batch.pop_front() == Some(number)));
+    let _ = mailbox.push(107, High);
+    assert_eq!(mailbox.pick(&mut batch), Some(107), "the normal lane has just had five turns");
+}
+
+#[test]
 fn a_message_of_any_lane_wakes_and_is_due() {
     for priority in [Low, High] {
         let mailbox = launched();

@@ -1,0 +1,95 @@
+//! The canonical text of a path, and where its parts are in it.
+
+use std::fmt::Write;
+
+use smallvec::SmallVec;
+
+use super::{ActorPath, ActorPathError, ActorPathScheme, ActorUid, Guardian};
+
+/// Where segments end in the text. Paths of up to eight segments need no memory for it.
+pub(super) type Ends = SmallVec<[u16; 8]>;
+
+/// The names of a path while it is put together.
+pub(super) type Names<'a> = SmallVec<[&'a str; 8]>;
+
+/// Which system a path is in, borrowed from wherever it is written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Address<'a> {
+    pub(super) scheme: ActorPathScheme,
+    pub(super) system: &'a str,
+    pub(super) host: Option<&'a str>,
+    pub(super) port: Option<u16>,
+}
+
+/// Where the parts of the address end in the text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Layout {
+    pub(super) scheme: ActorPathScheme,
+    pub(super) system_end: u16,
+    pub(super) host_end: u16,
+    pub(super) address_end: u16,
+    pub(super) port: Option<u16>,
+}
+
+/// Puts checked parts together: the one place where the text of a path is made from them.
+///
+/// No names make the root. Names that do not begin with a guardian are those of the user guardian's
+/// descendants.
+pub(super) fn assemble(
+    address: Address<'_>,
+    names: &[&str],
+    uid: Option<ActorUid>,
+) -> Result<ActorPath, ActorPathError> {
+    let implied = match names.first() {
+        Some(first) if Guardian::named(first).is_none() => Some(Guardian::User.as_str()),
+        _ => None,
+    };
+    let names = || implied.into_iter().chain(names.iter().copied());
+    let path_length = names().map(|name| name.len() + 1).sum::<usize>().max(1);
+    let length = address.length() + path_length;
+    ActorPathError::check_length(length)?;
+
+    let mut text = String::with_capacity(length);
+    let layout = address.write(&mut text);
+    let mut ends = Ends::new();
+    for name in names() {
+        text.push('/');
+        text.push_str(name);
+        ends.push(end_of(&text));
+    }
+    if ends.is_empty() {
+        text.push('/');
+    }
+    Ok(ActorPath { text: text.into_boxed_str(), layout, ends, uid })
+}
+
+impl Address<'_> {
+    /// How many bytes it takes to write it.
+    fn length(&self) -> usize {
+        let host = self.host.map_or(0, |host| 1 + host.len());
+        let port = self.port.map_or(0, |port| 2 + port.checked_ilog10().unwrap_or(0) as usize);
+        self.scheme.as_str().len() + "://".len() + self.system.len() + host + port
+    }
+
+    fn write(&self, text: &mut String) -> Layout {
+        text.push_str(self.scheme.as_str());
+        text.push_str("://");
+        text.push_str(self.system);
+        let system_end = end_of(text);
+        if let Some(host) = self.host {
+            text.push('@');
+            text.push_str(host);
+        }
+        let host_end = end_of(text);
+        if let Some(port) = self.port {
+            // Writing to a string cannot fail.
+            let _ = write!(text, ":{port}");
+        }
+        Layout { scheme: self.scheme, system_end, host_end, address_end: end_of(text), port: self.port }
+    }
+}
+
+/// The length as an offset. It fits: [`ActorPath::LONGEST`] is the largest.
+pub(super) fn end_of(text: &str) -> u16 {
+    text.len() as u16
+}

@@ -1,0 +1,103 @@
+use std::error::Error;
+use std::fmt;
+
+use super::{ActorPath, AuthorityError, SegmentError, SegmentReason, UriError};
+
+/// Why a text is no actor path, or leads to none.
+///
+/// A segment's `index` counts the names of the text from 0, the guardian's being the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ActorPathError {
+    /// It breaks the grammar of URIs.
+    InvalidUri(UriError),
+    /// The scheme is neither `pekko` nor `pekko.tcp`.
+    InvalidScheme,
+    /// The system's name is missing or malformed, or so is its address.
+    UnsupportedAuthority(AuthorityError),
+    /// A name has a form that names may not have.
+    InvalidSegment {
+        /// Which name.
+        index: usize,
+        /// What is wrong with it.
+        error: SegmentError,
+    },
+    /// The escapes of a name stand for something that names may not have.
+    PercentDecode {
+        /// Which name.
+        index: usize,
+        /// What is wrong with it.
+        error: SegmentError,
+    },
+    /// A `..` leads above the guardian.
+    RelativeEscape {
+        /// Which step of the relative path.
+        index: usize,
+    },
+    /// The path, or the text of it, is longer than [`ActorPath::LONGEST`].
+    TooLong {
+        /// How many bytes it has.
+        length: usize,
+    },
+}
+
+impl ActorPathError {
+    /// A name was refused.
+    pub(super) fn segment(index: usize, error: SegmentError) -> Self {
+        match error.reason() {
+            SegmentReason::Control | SegmentReason::NonAscii | SegmentReason::Traversal => {
+                Self::PercentDecode { index, error }
+            }
+            _ => Self::InvalidSegment { index, error },
+        }
+    }
+
+    /// Fails if a text has more bytes than a path may have, before anyone looks at them.
+    pub(super) fn check_length(length: usize) -> Result<(), Self> {
+        if length > ActorPath::LONGEST { Err(Self::TooLong { length }) } else { Ok(()) }
+    }
+}
+
+impl fmt::Display for ActorPathError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidUri(error) => write!(f, "the actor path is not a URI: {error}"),
+            Self::InvalidScheme => {
+                f.write_str("the scheme of the actor path is neither `pekko` nor `pekko.tcp`")
+            }
+            Self::UnsupportedAuthority(error) => write!(f, "the actor path names no system: {error}"),
+            Self::InvalidSegment { index, error } | Self::PercentDecode { index, error } => {
+                write!(f, "segment {index} of the actor path is not valid: {error}")
+            }
+            Self::RelativeEscape { index } => {
+                write!(f, "the `..` in step {index} of the relative path leads above the guardian")
+            }
+            Self::TooLong { length } => {
+                write!(f, "the actor path has {length} bytes, more than {}", ActorPath::LONGEST)
+            }
+        }
+    }
+}
+
+impl Error for ActorPathError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::InvalidUri(error) => Some(error),
+            Self::UnsupportedAuthority(error) => Some(error),
+            Self::InvalidSegment { error, .. } | Self::PercentDecode { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<UriError> for ActorPathError {
+    fn from(error: UriError) -> Self {
+        Self::InvalidUri(error)
+    }
+}
+
+impl From<AuthorityError> for ActorPathError {
+    fn from(error: AuthorityError) -> Self {
+        Self::UnsupportedAuthority(error)
+    }
+}

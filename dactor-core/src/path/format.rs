@@ -1,0 +1,36 @@
+//! How a path is printed: with or without its address, with or without its UID.
+
+use std::fmt::{self, Write};
+
+use super::ActorPath;
+
+impl ActorPath {
+    /// The path within its system, beginning with `/`.
+    pub fn without_address(&self) -> &str {
+        &self.text[self.layout.address_end as usize..]
+    }
+
+    /// The system and where it is reached: `app`, `app@host`, `app@host:2552`.
+    pub fn host_port(&self) -> &str {
+        &self.text[self.layout.scheme.as_str().len() + "://".len()..self.layout.address_end as usize]
+    }
+
+    /// The whole path with its UID. This is what to send or store, and what parses to the same incarnation.
+    pub fn to_serialization_format(&self) -> String {
+        let digits = self.uid.map_or(0, |uid| 2 + uid.get().checked_ilog10().unwrap_or(0) as usize);
+        let mut text = String::with_capacity(self.text.len() + digits);
+        text.push_str(&self.text);
+        if let Some(uid) = self.uid {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "#{uid}");
+        }
+        text
+    }
+}
+
+/// The canonical path without its UID: `pekko://app@host:2552/user/bank`.
+impl fmt::Display for ActorPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.text)
+    }
+}

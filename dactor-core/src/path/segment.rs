@@ -1,0 +1,210 @@
+mod error;
+
+use std::borrow::Cow;
+use std::fmt;
+
+pub use error::{SegmentError, SegmentReason};
+
+use super::ActorPath;
+use super::uri::charset::{self, Class};
+
+/// One name in an actor path, checked. It borrows the text it was made from.
+///
+/// Allowed are ASCII letters and digits, `-_.*$+:@&=,!~';`, and escapes like `%20`. What the escapes stand
+/// for is checked too: no control character, nothing beyond ASCII, and no hidden `..`. So a name can neither
+/// break a line of a log nor lead elsewhere. It is kept, compared and printed as written;
+/// [`decoded`](Self::decoded) is for showing it to people.
+///
+/// ```
+/// use dactor_core::path::{PathSegment, SegmentReason};
+///
+/// let name = PathSegment::new("savings%20bank").unwrap();
+/// assert_eq!(name.as_str(), "savings%20bank");
+/// assert_eq!(name.decoded(), "savings bank");
+///
+/// let error = PathSegment::new("a%0Ab").unwrap_err();
+/// assert_eq!((error.reason(), error.position()), (SegmentReason::Control, 1));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PathSegment<'a>(&'a str);
+
+impl<'a> PathSegment<'a> {
+    /// Checks a name that a user chose. It does not begin with `$`, which is for the system's own names.
+    pub fn new(raw: &'a str) -> Result<Self, SegmentError> {
+        if raw.starts_with('$') {
+            return Err(SegmentError::new(SegmentReason::Reserved, 0));
+        }
+        Self::generated(raw)
+    }
+
+    /// Checks a name that the system made up. It may begin with `$`.
+    ///
+    /// ```
+    /// use dactor_core::path::PathSegment;
+    ///
+    /// assert!(PathSegment::generated("$a").is_ok());
+    /// assert!(PathSegment::new("$a").is_err());
+    /// assert!(PathSegment::new("a$").is_ok());
+    /// ```
+    pub fn generated(raw: &'a str) -> Result<Self, SegmentError> {
+        if raw.is_empty() {
+            return Err(SegmentError::new(SegmentReason::Empty, 0));
+        }
+        if raw.len() > ActorPath::LONGEST {
+            return Err(SegmentError::new(SegmentReason::TooLong, ActorPath::LONGEST));
+        }
+        check(raw, Class::SEGMENT).map(|()| Self(raw))
+    }
+
+    /// A part of a path that was checked when the path was made.
+    pub(super) fn checked(raw: &'a str) -> Self {
+        Self(raw)
+    }
+
+    /// The name as it is written.
+    pub fn as_str(self) -> &'a str {
+        self.0
+    }
+
+    /// The name with its escapes replaced by what they stand for. It may contain `/` and spaces.
+    pub fn decoded(self) -> Cow<'a, str> {
+        if !self.0.contains('%') {
+            return Cow::Borrowed(self.0);
+        }
+        let bytes = self.0.as_bytes();
+        let mut decoded = String::with_capacity(bytes.len());
+        let mut at = 0;
+        while let Some(&byte) = bytes.get(at) {
+            let escaped = if byte == b'%' { charset::escaped(bytes, at) } else { None };
+            at += if escaped.is_some() { 3 } else { 1 };
+            decoded.push(char::from(escaped.unwrap_or(byte)));
+        }
+        Cow::Owned(decoded)
+    }
+}
+
+/// Checks the characters, and what the escapes stand for.
+pub(super) fn check(raw: &str, class: Class) -> Result<(), SegmentError> {
+    let error = |reason, at| Err(SegmentError::new(reason, at));
+    let bytes = raw.as_bytes();
+    // Most names have no escape, and there is nothing to keep track of.
+    let Some(mut at) = bytes.iter().position(|byte| !class.has(*byte)) else { return Ok(()) };
+    let mut first_escape = None;
+    let mut part = Part::default();
+    bytes[..at].iter().for_each(|byte| part.add(*byte));
+    while let Some(&byte) = bytes.get(at) {
+        if byte != b'%' {
+            if !class.has(byte) {
+                return error(SegmentReason::IllegalCharacter, at);
+            }
+            part.add(byte);
+            at += 1;
+            continue;
+        }
+        match charset::escaped(bytes, at) {
+            None => return error(SegmentReason::BadEscape, at),
+            Some(byte) if byte.is_ascii_control() => return error(SegmentReason::Control, at),
+            Some(byte) if !byte.is_ascii() => return error(SegmentReason::NonAscii, at),
+            Some(byte) => part.add(byte),
+        }
+        first_escape.get_or_insert(at);
+        at += 3;
+    }
+    match first_escape {
+        Some(at) if part.finish() => error(SegmentReason::Traversal, at),
+        _ => Ok(()),
+    }
+}
+
+/// Watches decoded bytes go by for a `..` between slashes.
+#[derive(Default)]
+struct Part {
+    length: usize,
+    dots: usize,
+    found: bool,
+}
+
+impl Part {
+    fn add(&mut self, byte: u8) {
+        if byte == b'/' {
+            self.found = self.finish();
+            (self.length, self.dots) = (0, 0);
+            return;
+        }
+        self.length += 1;
+        self.dots += usize::from(byte == b'.');
+    }
+
+    fn finish(&self) -> bool {
+        self.found || (self.length == 2 && self.dots == 2)
+    }
+}
+
+impl AsRef<str> for PathSegment<'_> {
+    fn as_ref(&self) -> &str {
+        self.0
+    }
+}
+
+impl<'a> TryFrom<&'a str> for PathSegment<'a> {
+    type Error = SegmentError;
+
+    fn try_from(raw: &'a str) -> Result<Self, SegmentError> {
+        Self::new(raw)
+    }
+}
+
+impl fmt::Display for PathSegment<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        for good in
+            ["a", "-_.*$+:@&=,!~';", "a$b", "%20", "..", ".", "*", "%2F", "%2f", "a%2F.b", "%2E", "..."]
+        {
+            assert!(PathSegment::new(good).is_ok(), "{good}");
+        }
+        assert_eq!(PathSegment::new("%7e%2Fx").unwrap().decoded(), "~/x");
+        assert!(PathSegment::new(&"x".repeat(10_000)).is_ok());
+    }
+
+    #[test]
+    fn refusals() {
+        use SegmentReason as R;
+        for (bad, reason, position) in [
+            ("", R::Empty, 0),
+            ("$", R::Reserved, 0),
+            ("$a b", R::Reserved, 0),
+            ("a b", R::IllegalCharacter, 1),
+            ("(a)", R::IllegalCharacter, 0),
+            ("actor-\u{4e2d}", R::IllegalCharacter, 6),
+            ("a\u{7f}", R::IllegalCharacter, 1),
+            ("a%", R::BadEscape, 1),
+            ("a%2", R::BadEscape, 1),
+            ("a%g2", R::BadEscape, 1),
+            ("%1t", R::BadEscape, 0),
+            ("a%0Ab", R::Control, 1),
+            ("%00", R::Control, 0),
+            ("%7F", R::Control, 0),
+            ("a%80", R::NonAscii, 1),
+            ("%C3%A9", R::NonAscii, 0),
+            ("..%2F..", R::Traversal, 2),
+            ("%2E%2e", R::Traversal, 0),
+            ("a%2F..", R::Traversal, 1),
+            ("..%2Fa", R::Traversal, 2),
+        ] {
+            let error = PathSegment::new(bad).unwrap_err();
+            assert_eq!((error.reason(), error.position()), (reason, position), "{bad}");
+            assert!(!error.to_string().contains('\n'));
+        }
+        let error = PathSegment::new(&"x".repeat(10 << 20)).unwrap_err();
+        assert_eq!((error.reason(), error.position()), (R::TooLong, ActorPath::LONGEST));
+    }
+}

@@ -1,0 +1,44 @@
+use std::fmt;
+
+/// Which incarnation of an actor a path means: actors that come and go under one path differ in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ActorUid(u64);
+
+impl ActorUid {
+    /// The incarnation with this number.
+    pub fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// The bare number.
+    pub fn get(self) -> u64 {
+        self.0
+    }
+
+    /// Reads the digits after a `#`: nothing else, not even a sign.
+    pub(super) fn read(digits: &str) -> Option<Self> {
+        let all_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
+        if all_digits { digits.parse().ok().map(Self) } else { None }
+    }
+}
+
+impl fmt::Display for ActorUid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits() {
+        for (digits, number) in [("0", 0), ("007", 7), ("18446744073709551615", u64::MAX)] {
+            assert_eq!(ActorUid::read(digits), Some(ActorUid::new(number)));
+        }
+        for bad in ["", "+1", "-1", "1a", " 1", "18446744073709551616"] {
+            assert_eq!(ActorUid::read(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! A path of up to eight short segments is one allocation, and so is its text.
+//!
+//! The counter is global, so there is one test.
+
+use std::hint::black_box;
+
+use counting_alloc::{Counting, start_counting, stop_counting};
+use dactor_core::path::{ActorPath, ActorPathParts, Guardian, PathSegment};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Other threads of the test may allocate too, so the smallest of several counts is the operation's own.
+fn allocations<T>(operation: impl Fn() -> T) -> usize {
+    let count = || {
+        start_counting();
+        let result = black_box(operation());
+        let count = stop_counting();
+        drop(result);
+        count.allocations
+    };
+    (0..20).map(|_| count()).min().unwrap_or(usize::MAX)
+}
+
+#[test]
+fn one_allocation_each() {
+    for text in [
+        "pekko://sys",
+        "pekko://sys/user/a/b/c/d/e/f/g",
+        "pekko.tcp://sys@host.example.com:2552/user/a/b/c/d/e/f/g#42",
+        "pekko://sys@[::1]:02552/user//bank/account-42/?q#7",
+        "pekko://sys/bank",
+    ] {
+        assert_eq!(allocations(|| text.parse::<ActorPath>().unwrap()), 1, "parse {text}");
+        let path: ActorPath = text.parse().unwrap();
+        assert_eq!(allocations(|| path.to_string()), 1, "print {text}");
+        assert_eq!(allocations(|| path.to_serialization_format()), 1, "serialize {text}");
+        assert_eq!(allocations(|| path.clone()), 1, "clone {text}");
+        assert_eq!(allocations(|| path.parent()), 1, "parent {text}");
+        assert_eq!(allocations(|| path.without_address().len()), 0, "look at {text}");
+        assert_eq!(allocations(|| (path.segments().count(), path.host().is_some(), path == path.clone())), 1);
+    }
+    let parts = ActorPathParts::new("sys").unwrap();
+    let user = ActorPath::new(&parts, Guardian::User).unwrap();
+    let name = PathSegment::new("account-42").unwrap();
+    assert_eq!(allocations(|| user.child(name).unwrap()), 1, "child");
+    assert_eq!(allocations(|| user.resolve("a/../b").unwrap()), 1, "resolve");
+    assert_eq!(allocations(|| "pekko://sys/user/a b".parse::<ActorPath>().is_err()), 0, "refuse");
+}
