@@ -220,12 +220,24 @@ impl<'a, M: Message> Ask<'a, M> {
         if turn::current() == self.target.pid() {
             return Err(asked_itself::<M>(self.target.label()));
         }
+        if self.is_plain() {
+            return self.send(message, cx.waker().clone(), None, None);
+        }
         let Departed { delay, patience, trail } = self.depart(&message)?;
         if delay.is_zero() {
             return self.send(message, cx.waker().clone(), patience, trail);
         }
         let delay = Box::pin(tokio::time::sleep(delay));
         self.wait(Box::new(Delayed { message, delay, patience, trail }), cx)
+    }
+
+    /// Whether nothing limits or intercepts it: most asks.
+    fn is_plain(&self) -> bool {
+        let unlimited = self.timeout.is_none() && self.deadline.is_none() && self.cancel.is_none();
+        unlimited
+            && self.manner.headers.is_empty()
+            && turn::deadline().is_none()
+            && self.target.outbound().is_none()
     }
 
     fn wait(&mut self, mut delayed: Box<Delayed<M>>, cx: &mut Context<'_>) -> Result<()> {

@@ -65,7 +65,13 @@ impl<A: Actor> Envelope<A> {
     where
         A: Handler<M>,
     {
-        Self { kind: Kind::Tell(Box::new(Tell { message, headers })) }
+        // A message without content needs no memory, unless something travels beside it.
+        let tell: Box<dyn Tells<A>> = if headers.is_empty() {
+            Box::new(Tell(message))
+        } else {
+            Box::new(Annotated { message, headers })
+        };
+        Self { kind: Kind::Tell(tell) }
     }
 
     pub(crate) fn ask<M: Message>(reply: Arc<Reply<M>>) -> Self
@@ -98,10 +104,10 @@ impl<A: Actor> Envelope<A> {
         }
     }
 
-    /// Starts the handler. `None` when nobody wants the answer any more: the message is skipped.
-    pub(crate) fn dispatch(self, scene: Scene<'_, A>) -> Option<Running<'_>> {
+    /// Starts the handler. A message whose answer nobody wants any more is done at once.
+    pub(crate) fn dispatch(self, scene: Scene<'_, A>) -> Running<'_> {
         match self.kind {
-            Kind::Tell(tell) => Some(tell.dispatch(scene)),
+            Kind::Tell(tell) => tell.dispatch(scene),
             Kind::Ask(ask) => ask.dispatch(scene),
         }
     }
@@ -138,20 +144,43 @@ trait Tells<A: Actor>: Send {
 }
 
 trait Asks<A: Actor>: Send + Sync {
-    fn dispatch<'a>(self: Arc<Self>, scene: Scene<'a, A>) -> Option<Running<'a>>;
+    fn dispatch<'a>(self: Arc<Self>, scene: Scene<'a, A>) -> Running<'a>;
     fn message_type(&self) -> &'static str;
     fn describe(&self) -> Option<String>;
     fn refuse(&self, error: &Error);
 }
 
-pub(crate) struct Tell<M> {
+pub(crate) struct Tell<M>(pub(crate) M);
+
+impl<A: Handler<M>, M: Message> Tells<A> for Tell<M> {
+    fn dispatch<'a>(self: Box<Self>, scene: Scene<'a, A>) -> Running<'a> {
+        handle(scene, self.0, Headers::default(), Mode::Tell, Nothing)
+    }
+
+    fn message_type(&self) -> &'static str {
+        type_name::<M>()
+    }
+
+    fn describe(&self) -> Option<String> {
+        self.0.describe()
+    }
+
+    fn refuse(&self, _: &Error) {}
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+/// A told message with headers beside it.
+pub(crate) struct Annotated<M> {
     pub(crate) message: M,
     headers: Headers,
 }
 
-impl<A: Handler<M>, M: Message> Tells<A> for Tell<M> {
+impl<A: Handler<M>, M: Message> Tells<A> for Annotated<M> {
     fn dispatch<'a>(self: Box<Self>, scene: Scene<'a, A>) -> Running<'a> {
-        let Tell { message, headers } = *self;
+        let Annotated { message, headers } = *self;
         handle(scene, message, headers, Mode::Tell, Nothing)
     }
 
@@ -171,19 +200,19 @@ impl<A: Handler<M>, M: Message> Tells<A> for Tell<M> {
 }
 
 impl<A: Handler<M>, M: Message> Asks<A> for Reply<M> {
-    fn dispatch<'a>(self: Arc<Self>, scene: Scene<'a, A>) -> Option<Running<'a>> {
+    fn dispatch<'a>(self: Arc<Self>, scene: Scene<'a, A>) -> Running<'a> {
         let (kind, message) = match self.claim() {
             Claim::Message(message, headers) => {
                 let answer = Answer::new::<M>(self, 0, scene.target);
-                return Some(handle(scene, message, headers, Mode::Ask, answer));
+                return handle(scene, message, headers, Mode::Ask, answer);
             }
-            Claim::Withdrawn => return None,
+            Claim::Withdrawn => return done(),
             Claim::Late(message) => (ErrorKind::Timeout, message),
             Claim::Cancelled(message) => (ErrorKind::Cancelled, message),
         };
         discard(message);
         Sink::answer(&*self, Err(scene.target.error(kind, type_name::<M>())));
-        None
+        done()
     }
 
     fn message_type(&self) -> &'static str {
@@ -197,6 +226,11 @@ impl<A: Handler<M>, M: Message> Asks<A> for Reply<M> {
     fn refuse(&self, error: &Error) {
         Sink::answer(self, Err(error.clone()));
     }
+}
+
+/// A message that is skipped.
+fn done<'a>() -> Running<'a> {
+    Running::from_or_box(std::future::ready(Handled::Done))
 }
 
 /// The error of a message whose answer nobody wants any more.
@@ -224,7 +258,7 @@ impl<A: Handler<M>, M: Message> Tells<A> for Forwarded<M> {
         if let Some(error) = unwanted(&*asker, scene.target, type_name::<M>()) {
             discard(message);
             asker.answer(Err(error));
-            return Running::from_or_box(std::future::ready(Handled::Done));
+            return done();
         }
         let passes = asker.passes();
         let answer = Answer::new::<M>(asker, passes, scene.target);

@@ -12,7 +12,7 @@ use crate::envelope::{Handled, Running, Scene};
 use crate::intercepted::intercepted;
 use crate::interceptor::{Inbound, Mode};
 use crate::owed::{Owed, Told};
-use crate::panic::Panic;
+use crate::panic::{Panic, contain};
 use crate::turn::Until;
 use crate::{Handler, Headers, Message, Outcome};
 
@@ -33,7 +33,7 @@ pub(crate) fn handle<'a, A: Handler<M>, M: Message, O: Owed<M::Reply> + 'a>(
     let Scene { actor, ctx, .. } = scene;
     ctx.begin(headers, owed.asker());
     match catch_unwind(AssertUnwindSafe(|| actor.handle(message, ctx))) {
-        Ok(handling) => Running::from_or_box(Handling { handling, owed }),
+        Ok(handling) => Running::from_or_box(Handling { handling: Some(handling), owed }),
         Err(payload) => Running::from_or_box(std::future::ready(panicked(&mut owed, payload))),
     }
 }
@@ -53,8 +53,9 @@ fn handle_intercepted<'a, A: Handler<M>, M: Message, O: Owed<M::Reply> + 'a>(
 pin_project! {
     /// Runs the handler, and answers with its outcome.
     struct Handling<F, O> {
+        // Until the asker gives up and takes it along.
         #[pin]
-        handling: F,
+        handling: Option<F>,
         owed: O,
     }
 }
@@ -63,15 +64,22 @@ impl<F: Future<Output = Outcome<R>>, R, O: Owed<R>> Future for Handling<F, O> {
     type Output = Handled;
 
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Handled> {
-        let this = self.project();
-        let handling = this.handling;
+        let mut this = self.project();
+        let Some(handling) = this.handling.as_mut().as_pin_mut() else {
+            unreachable!("a handler is polled to its end once")
+        };
         let until = this.owed.deadline().map(Until::enter);
         let polled = catch_unwind(AssertUnwindSafe(|| handling.poll(cx)));
         drop(until);
         match polled {
             Ok(Poll::Ready(outcome)) => Poll::Ready(finish(this.owed, outcome)),
             // Whoever asked does not want it any more, and neither does the message.
-            Ok(Poll::Pending) if this.owed.is_aborted(cx) => Poll::Ready(Handled::Done),
+            Ok(Poll::Pending) if this.owed.is_aborted(cx) => {
+                Poll::Ready(match contain(|| this.handling.set(None)) {
+                    Ok(()) => Handled::Done,
+                    Err(panic) => Handled::Panicked(panic),
+                })
+            }
             Ok(Poll::Pending) => Poll::Pending,
             Err(payload) => Poll::Ready(panicked(this.owed, payload)),
         }

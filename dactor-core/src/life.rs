@@ -220,14 +220,8 @@ impl<A: Actor> Alive<A> {
                     inbound: inbound.as_deref(),
                     behind: batch.len(),
                 };
-                let mut running = pin!(envelope.dispatch(scene));
-                let Some(handling) = running.as_mut().as_pin_mut() else { continue };
-                let outcome = guarded(shared, handling).await;
-                match contain(|| running.set(None)) {
-                    // A handler that was left at an await is dropped, and that may panic, too.
-                    Err(panic) if matches!(outcome, Ok(Handled::Done)) => Ok(Handled::Panicked(panic)),
-                    _ => outcome,
-                }
+                let running = pin!(envelope.dispatch(scene));
+                guarded(shared, running).await
             };
             let (error, directive) = match outcome {
                 Ok(Handled::Done) => continue,

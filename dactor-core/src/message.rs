@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crate::envelope::{Envelope, Tell};
+use crate::envelope::{Annotated, Envelope, Tell};
 use crate::reply::{Reply, Sink};
 use crate::{Actor, Handler, Headers, Priority};
 
@@ -64,7 +64,10 @@ impl<A: Handler<M>, M: Message> SentTo<A> for M {
     }
 
     fn take_back(envelope: Envelope<A>) -> Option<Self> {
-        envelope.into_message().and_then(|any| any.downcast::<Tell<M>>().ok()).map(|tell| tell.message)
+        match envelope.into_message()?.downcast::<Tell<M>>() {
+            Ok(tell) => Some(tell.0),
+            Err(other) => other.downcast::<Annotated<M>>().ok().map(|annotated| annotated.message),
+        }
     }
 
     fn into_ask(reply: Arc<Reply<M>>) -> Envelope<A> {
