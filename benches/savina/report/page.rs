@@ -43,7 +43,7 @@ pub(crate) fn page(rows: &[Row], rounds: usize) -> String {
 
 /// What profiles show of the benchmarks that are slower than native.
 const ABOVE_NATIVE: &str = "\n## Where dactor is slower\n\n\
-    `fork_join_create`, and on kameo `unbalanced_tree`, do little but spawn and end actors. A dactor actor is a whole \
+    `fork_join_create` and `unbalanced_tree` do little but spawn and end actors. A dactor actor is a whole \
     native actor with a mailbox, a life and a handle of its own beside it: three more allocations and about a kilobyte \
     more, on top of the 15 (ractor) or 17 (kameo) allocations and 5 to 6 KB of the native actor. Under callgrind, \
     spawning and stopping takes 16.6 thousand instructions instead of 12.5 on ractor: half of the difference in the \
