@@ -40,7 +40,7 @@ fn live_by_turns(exposed: &AtomicBool, mailbox: &Mail, host: &Arc<Bell>, enough:
                 }
             }
         }
-        handled.extend(batch.drain(..));
+        handled.extend(batch.by_ref());
     }
 }
 
