@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::envelope::Labelled;
 use crate::interceptor::Outbound;
-use crate::outbound::{Trail, depart_asking, nobody_waits};
+use crate::outbound::{Trail, depart_asking, nobody_waits, turn_back};
 use crate::pending::{Limits, Patience, PendingReply, asked_itself};
 use crate::pipeline::Chain;
 use crate::post::Manner;
@@ -62,14 +62,6 @@ struct Departed {
     delay: Duration,
     patience: Option<Box<Patience>>,
     trail: Option<Box<Trail>>,
-}
-
-/// Lets the interceptors that saw an ask leave see that it was not sent.
-fn turn_back(trail: Option<Box<Trail>>, error: Error) -> Error {
-    match trail.map(|trail| trail.arrive::<()>(Err(error.clone()), &mut Headers::default())) {
-        Some(Err(error)) => error,
-        _ => error,
-    }
 }
 
 struct Delayed<M> {
@@ -242,10 +234,7 @@ impl<'a, M: Message> Ask<'a, M> {
 
     fn wait(&mut self, mut delayed: Box<Delayed<M>>, cx: &mut Context<'_>) -> Result<()> {
         if let Some(error) = delayed.patience.as_mut().and_then(|patience| patience.poll::<M>(cx)) {
-            return match delayed.trail.take() {
-                Some(trail) => trail.arrive(Err(error), &mut Headers::default()),
-                None => Err(error),
-            };
+            return Err(turn_back(delayed.trail.take(), error));
         }
         if delayed.delay.as_mut().poll(cx).is_pending() {
             self.stage = Stage::Delayed(delayed);

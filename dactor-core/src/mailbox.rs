@@ -284,10 +284,13 @@ impl<T> Mailbox<T> {
 
     /// Accepts the message, or says what became of it.
     pub(crate) fn push(&self, message: T, priority: Priority) -> Result<Nudge, Refusal<T>> {
-        let mut inner = self.lock();
+        self.accept(&mut self.lock(), message, priority)
+    }
+
+    fn accept(&self, inner: &mut Inner<T>, message: T, priority: Priority) -> Result<Nudge, Refusal<T>> {
         let accepted = inner.accept(message, priority);
         if priority != Priority::Normal {
-            self.mind_lanes(&inner);
+            self.mind_lanes(inner);
         }
         accepted
     }
@@ -307,11 +310,7 @@ impl<T> Mailbox<T> {
             }
             _ => {}
         }
-        let accepted = inner.accept(message, priority).map(|nudge| (nudge, None));
-        if priority != Priority::Normal {
-            self.mind_lanes(&inner);
-        }
-        accepted
+        self.accept(&mut inner, message, priority).map(|nudge| (nudge, None))
     }
 
     /// `None` while the ticket waits; then whether its message was accepted.

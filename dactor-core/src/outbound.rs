@@ -17,11 +17,7 @@ pub(crate) fn depart<M: Message>(
     headers: &mut Headers,
 ) -> Result<Duration> {
     let Some(chain) = target.outbound() else { return Ok(Duration::ZERO) };
-    let sender = sender();
-    if let Some(pid) = sender {
-        headers.insert(Sender(pid));
-    }
-    let about = About { target, message: type_name::<M>(), mode, sender, behind: 0, headers: Headers::NONE };
+    let about = introduce(target, mode, headers);
     pipeline::depart(chain, &mut Delivery { about, headers, message }, &mut 0)
 }
 
@@ -32,21 +28,10 @@ pub(crate) fn depart_asking<M: Message>(
     headers: &mut Headers,
 ) -> Result<(Duration, Option<Box<Trail>>)> {
     let Some(chain) = target.outbound() else { return Ok((Duration::ZERO, None)) };
-    let sender = sender();
-    if let Some(pid) = sender {
-        headers.insert(Sender(pid));
-    }
+    let about = introduce(target, Mode::Ask, headers);
     if chain.is_empty() {
         return Ok((Duration::ZERO, None));
     }
-    let about = About {
-        target,
-        message: type_name::<M>(),
-        mode: Mode::Ask,
-        sender,
-        behind: 0,
-        headers: Headers::NONE,
-    };
     let mut seen = 0;
     let judged = pipeline::depart(chain, &mut Delivery { about, headers, message }, &mut seen);
     let trail = Trail {
@@ -54,16 +39,22 @@ pub(crate) fn depart_asking<M: Message>(
         seen,
         target: target.labelled(),
         message: about.message,
-        sender,
+        sender: about.sender,
         headers: headers.clone(),
     };
+    let trail = Some(Box::new(trail));
     match judged {
-        Ok(delay) => Ok((delay, Some(Box::new(trail)))),
-        Err(error) => match trail.arrive::<()>(Err(error), &mut Headers::default()) {
-            Err(error) => Err(error),
-            Ok(()) => unreachable!("an error is not turned into a reply"),
-        },
+        Ok(delay) => Ok((delay, trail)),
+        Err(error) => Err(turn_back(trail, error)),
     }
+}
+
+/// Lets the interceptors that saw an ask leave see that it was not sent.
+pub(crate) fn turn_back(trail: Option<Box<Trail>>, error: Error) -> Error {
+    if let Some(mut trail) = trail {
+        let _ = trail.run(Err(&error), &mut Headers::default());
+    }
+    error
 }
 
 /// A delay that nobody can wait for.
@@ -74,8 +65,13 @@ pub(crate) fn nobody_waits<M: Message>(target: &dyn Target<M>, delay: Duration) 
     )
 }
 
-fn sender() -> Option<Pid> {
-    Some(turn::current()).filter(|pid| *pid != Pid::NOBODY)
+/// What a message that leaves is, and its sender beside it.
+fn introduce<'a, M: Message>(target: &'a dyn Target<M>, mode: Mode, headers: &mut Headers) -> About<'a> {
+    let sender = Some(turn::current()).filter(|pid| *pid != Pid::NOBODY);
+    if let Some(pid) = sender {
+        headers.insert(Sender(pid));
+    }
+    About { target, message: type_name::<M>(), mode, sender, behind: 0, headers: Headers::NONE }
 }
 
 /// The way back of an ask: the interceptors that saw it leave. Dropped on the way, it ends as `Cancelled`.

@@ -11,7 +11,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use crate::ask::Target;
 use crate::envelope::Labelled;
-use crate::outbound::Trail;
+use crate::outbound::{Trail, turn_back};
 use crate::post::Manner;
 use crate::reply::{Reply, Terms};
 use crate::{Error, ErrorKind, Headers, Message, Pid, Result, turn};
@@ -39,12 +39,7 @@ impl<M: Message> PendingReply<M> {
         let reply = Arc::new(Reply::new(message, manner.headers, terms, waker));
         match target.deliver(reply.clone(), manner.priority) {
             Ok(()) => Ok(Self { reply, pid: target.pid(), answered: false, patience, trail }),
-            Err(error) => Err(
-                match trail.map(|trail| trail.arrive::<()>(Err(error.clone()), &mut Headers::default())) {
-                    Some(Err(error)) => error,
-                    _ => error,
-                },
-            ),
+            Err(error) => Err(turn_back(trail, error)),
         }
     }
 
