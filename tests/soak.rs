@@ -25,6 +25,8 @@ const CLIENTS: u64 = 16;
 const PATIENCE: Duration = Duration::from_secs(300);
 /// What lazily made buffers of the runtime, the panic machinery and the test itself may keep.
 const MOST_LEFT: isize = 256 << 10;
+/// From so many messages on, every kind of end is expected.
+const RARE: u64 = 50_000;
 
 /// SplitMix64: small, and the same everywhere.
 struct Dice(u64);
@@ -331,8 +333,11 @@ fn run(name: &str, backend: impl Backend, seed: u64, messages: u64) {
         let soaking = soak(backend, seed, messages);
         let ends = tokio::time::timeout(PATIENCE, soaking).await.expect("nothing hangs");
         println!("{name}: {ends:?}");
-        for kind in [ErrorKind::Failed, ErrorKind::Panicked, ErrorKind::Rejected, ErrorKind::RetryLater] {
-            assert!(ends.contains_key(&format!("{kind:?}")), "{kind:?} did not happen");
+        // What is rare need not happen in a short run.
+        if messages >= RARE {
+            for kind in [ErrorKind::Failed, ErrorKind::Panicked, ErrorKind::Rejected, ErrorKind::RetryLater] {
+                assert!(ends.contains_key(&format!("{kind:?}")), "{kind:?} did not happen");
+            }
         }
         let tasks = tokio::runtime::Handle::current().metrics();
         // Tasks that hold a late reply end by themselves.
