@@ -13,7 +13,7 @@ use counting_alloc::{Counting, start_counting, stop_counting};
 use dactor::spi::Backend;
 use dactor::{
     Actor, ActorRef, Completion, Context, Delivery, ErrorKind, Failure, Handler, Inbound, Message, Outbound,
-    Outcome, Priority, System, Verdict,
+    Outcome, Priority, Supervision, System, Verdict,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -270,7 +270,8 @@ async fn futures_poll<T>(future: &mut std::pin::Pin<Box<impl Future<Output = T>>
 
 async fn spawn(system: &System, place: usize, home: &Arc<Mutex<Option<Crew>>>) -> ActorRef<Sailor> {
     let home = home.clone();
-    system.spawn(move || Sailor { place, crew: home.clone() }).await.unwrap()
+    let often = Supervision::one_for_one().unlimited();
+    system.spawn(move || Sailor { place, crew: home.clone() }).supervision(often).await.unwrap()
 }
 
 async fn soak(backend: impl Backend, seed: u64, messages: u64) -> BTreeMap<String, u64> {

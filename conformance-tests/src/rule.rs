@@ -197,6 +197,16 @@ words! {
         Failure = "Failure (Err)",
         /// A panic, and what follows it.
         Panic = "Panic, restart",
+        /// Parents and children.
+        Tree = "Children",
+        /// What becomes of a failed actor, and of those who share its fate.
+        Supervision = "Supervision",
+        /// Death watch.
+        Watch = "Watch",
+        /// Timers and idle timeouts.
+        Timers = "Timers",
+        /// Stash and attached streams.
+        Inflow = "Stash and streams",
         /// `System::shutdown`.
         Shutdown = "Shutdown",
         /// What native code does to the actor and sees of it.

@@ -1,6 +1,6 @@
 use std::future::Future;
 
-use crate::{Context, Failure, Message, Outcome, StopReason};
+use crate::{Context, Failure, Message, Outcome, StopReason, Supervision};
 
 /// State with behaviour: one message at a time, never shared.
 ///
@@ -20,6 +20,11 @@ use crate::{Context, Failure, Message, Outcome, StopReason};
     note = "write `impl Actor for {Self} {{}}`: every hook has a default"
 )]
 pub trait Actor: Sized + Send + 'static {
+    /// How the failures of this actor's children are met: see [`Supervision`].
+    fn supervision() -> Supervision {
+        Supervision::default()
+    }
+
     /// Runs before the first message. Messages sent meanwhile wait.
     fn on_start(&mut self, ctx: &mut Context<Self>) -> impl Future<Output = Outcome<()>> + Send {
         let _ = ctx;
@@ -108,4 +113,8 @@ pub enum Directive {
     Restart,
     /// Stop the actor as failed.
     Stop,
+    /// From [`on_error`](Actor::on_error): leave it to the [`Supervision`], as after a panic. From a supervision: stop the
+    /// actor as failed, and let its parent fail over it in turn. At the top of a system nobody is above, and it is the
+    /// same as `Stop`.
+    Escalate,
 }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::task::Waker;
 use std::time::Duration;
 
+use crate::mailbox::Item;
 use crate::shed::{Shed, Shedding};
 use crate::{Error, ErrorKind, Priority, Result};
 
@@ -77,25 +78,40 @@ pub(crate) struct Admitted<T> {
 pub(crate) struct Bound<T> {
     pub(crate) limit: Limit,
     shedding: Option<Shedding>,
+    /// How many of the queued are notices.
+    pub(crate) notices: usize,
     line: VecDeque<Waiter<T>>,
     next: Ticket,
     /// Every ticket below it has been let in, or has left.
     served: Ticket,
 }
 
-impl<T> Bound<T> {
+impl<T: Item> Bound<T> {
     pub(crate) fn new(limit: Limit) -> Self {
-        Self { limit, shedding: limit.shed.map(Shedding::new), line: VecDeque::new(), next: 0, served: 0 }
+        let shedding = limit.shed.map(Shedding::new);
+        Self { limit, shedding, notices: 0, line: VecDeque::new(), next: 0, served: 0 }
     }
 
-    /// A message came into the queue.
-    pub(crate) fn put(&mut self, priority: Priority) {
-        self.shedding.iter_mut().for_each(|shedding| shedding.put(priority));
+    /// A message comes into the queue.
+    pub(crate) fn put(&mut self, message: &T, priority: Priority) {
+        if message.is_notice() {
+            self.notices += 1;
+        } else {
+            self.shedding.iter_mut().for_each(|shedding| shedding.put(priority));
+        }
     }
 
-    /// The oldest of this priority left the queue.
-    pub(crate) fn pop(&mut self, priority: Priority) {
-        self.shedding.iter_mut().for_each(|shedding| shedding.pop(priority));
+    /// The oldest of this priority, or the oldest notice, has left the queue.
+    pub(crate) fn pop(&mut self, message: &T, priority: Priority) {
+        if message.is_notice() {
+            self.notices -= 1;
+        } else {
+            self.shedding.iter_mut().for_each(|shedding| shedding.pop(priority));
+        }
+    }
+
+    pub(crate) fn has_waiters(&self) -> bool {
+        !self.line.is_empty()
     }
 
     /// When to try again, if the mailbox sheds load now.
@@ -115,8 +131,11 @@ impl<T> Bound<T> {
         ticket
     }
 
-    /// The next in line, now that there is room.
-    pub(crate) fn admit(&mut self) -> Option<Admitted<T>> {
+    /// The next in line, if there is room or it needs none.
+    pub(crate) fn admit(&mut self, room: bool) -> Option<Admitted<T>> {
+        if !room && !self.line.front()?.admitted.message.is_notice() {
+            return None;
+        }
         let Waiter { ticket, admitted } = self.line.pop_front()?;
         self.served = ticket + 1;
         Some(admitted)

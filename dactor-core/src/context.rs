@@ -8,10 +8,16 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::ask::Target;
+use crate::envelope::Labelled;
 use crate::later::Later;
 use crate::post::Manner;
 use crate::reply::{Asker, Sink};
-use crate::{Actor, ActorRef, ErrorKind, Failure, Header, Headers, Message, Outcome, Pid, SentTo, System};
+use crate::shared::{Head, Shared};
+use crate::watch::Watching;
+use crate::{
+    Actor, ActorRef, Error, ErrorKind, Failure, Handler, Header, Headers, Message, Outcome, Pid, Result,
+    SentTo, Source, Spawn, System, Terminated,
+};
 
 /// What a handler or hook knows about its own actor, and about the message in hand.
 pub struct Context<A: Actor> {
@@ -20,11 +26,13 @@ pub struct Context<A: Actor> {
     asker: Option<Arc<dyn Asker>>,
     /// Somebody else has the reply to give.
     promised: bool,
+    /// Since the first watch.
+    watching: Option<Box<Watching>>,
 }
 
 impl<A: Actor> Context<A> {
     pub(crate) fn new(myself: ActorRef<A>) -> Self {
-        Self { myself, headers: Headers::default(), asker: None, promised: false }
+        Self { myself, headers: Headers::default(), asker: None, promised: false, watching: None }
     }
 
     /// The next message is in hand.
@@ -63,6 +71,82 @@ impl<A: Actor> Context<A> {
     /// Stops this actor after the current message: see [`ActorRef::stop`].
     pub fn stop(&self) {
         self.myself.stop();
+    }
+
+    /// Spawns a child of this actor. It is supervised as [`Actor::supervision`] says, ends before this actor does, and
+    /// is stopped when this actor is restarted.
+    ///
+    /// Awaited in a handler or hook, the child has started when it is there. Its name is free again at once when it has
+    /// ended.
+    pub fn spawn<K, S: Source<K>>(&self, source: S) -> Spawn<S::Actor> {
+        let Head { system, guardian, .. } = &self.myself.shared.head;
+        Spawn::new(system.clone(), source.into_seed(), *guardian, Some(self.myself.shared.clone()))
+    }
+
+    /// The live child of this name, if there is one and it is a `B`.
+    pub fn child<B: Actor>(&self, name: &str) -> Option<ActorRef<B>> {
+        let control = self.myself.shared.head.family.child(name)?;
+        control.into_any().downcast::<Shared<B>>().ok().map(ActorRef::of)
+    }
+
+    /// How many live children this actor has.
+    pub fn children(&self) -> usize {
+        self.myself.shared.head.family.children().len()
+    }
+
+    /// Asks for a [`Terminated`] when the other actor ends, however that happens: at once if it has ended already.
+    ///
+    /// It comes once. To watch an actor that is watched already changes nothing; once it has ended, and that was
+    /// handled, it can be watched anew. A restart of this actor keeps its watches, except those of its children, which
+    /// the restart stops.
+    ///
+    /// ```
+    /// # use dactor_core::{Actor, ActorRef, Context, Handler, Message, Outcome, Terminated};
+    /// # struct Worker; impl Actor for Worker {}
+    /// struct Pool { worker: ActorRef<Worker> }
+    ///
+    /// impl Actor for Pool {
+    ///     async fn on_start(&mut self, ctx: &mut Context<Self>) -> Outcome<()> {
+    ///         Ok(ctx.watch(&self.worker)?)
+    ///     }
+    /// }
+    ///
+    /// impl Handler<Terminated> for Pool {
+    ///     async fn handle(&mut self, worker: Terminated, _: &mut Context<Self>) -> Outcome<()> {
+    ///         println!("{} has ended: {}", worker.label(), worker.reason());
+    ///         Ok(())
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidWatch`](ErrorKind::InvalidWatch): an actor that watched itself would never hear of its end.
+    pub fn watch<B: Actor>(&mut self, other: &ActorRef<B>) -> Result<()>
+    where
+        A: Handler<Terminated>,
+    {
+        if other.id() == self.id() {
+            return Err(Error::new(ErrorKind::InvalidWatch).with("actor", other.label()));
+        }
+        let watching = self.watching.get_or_insert_with(|| Box::new(Watching::new(self.myself.id())));
+        watching.begin(self.myself.shared.clone(), other.shared.clone());
+        Ok(())
+    }
+
+    /// Gives up a watch. No [`Terminated`] of it comes any more, even if the actor has ended. `false` when there was
+    /// no such watch.
+    pub fn unwatch<B: Actor>(&mut self, other: &ActorRef<B>) -> bool {
+        self.forget(other.id())
+    }
+
+    pub(crate) fn forget(&mut self, other: Pid) -> bool {
+        self.watching.as_mut().is_some_and(|watching| watching.end(other))
+    }
+
+    /// Whether the notice of a watch is still wanted.
+    pub(crate) fn claims(&mut self, terminated: &Terminated, watch: u64) -> bool {
+        self.watching.as_mut().is_some_and(|watching| watching.claim(terminated.who(), watch))
     }
 
     /// The headers beside the message in hand.

@@ -8,11 +8,12 @@ use tokio::time::Instant;
 
 use crate::handling::handle;
 use crate::interceptor::{Inbound, Mode};
+use crate::mailbox::Item;
 use crate::owed::{Answer, Nothing, Told};
 use crate::panic::{Panic, discard};
 use crate::reply::{Asker, Claim, Reply, Sink};
 use crate::shared::Shared;
-use crate::{Actor, Context, Error, ErrorKind, Failure, Handler, Headers, Message, Pid};
+use crate::{Actor, Context, Error, ErrorKind, Failure, Handler, Headers, Message, Pid, Terminated};
 
 /// A handler's future lives in this many bytes inside the cell; a larger one is boxed.
 const INLINE: usize = 256;
@@ -57,6 +58,8 @@ pub struct Envelope<A> {
 
 enum Kind<A> {
     Tell(Box<dyn Tells<A>>),
+    /// From the kernel itself.
+    Notice(Box<dyn Tells<A>>),
     Ask(Arc<dyn Asks<A>>),
 }
 
@@ -89,9 +92,17 @@ impl<A: Actor> Envelope<A> {
         Self { kind: Kind::Tell(Box::new(Forwarded { message, headers, asker })) }
     }
 
+    /// Says that an actor which this one watches has ended.
+    pub(crate) fn terminated(terminated: Terminated, watch: u64) -> Self
+    where
+        A: Handler<Terminated>,
+    {
+        Self { kind: Kind::Notice(Box::new(Obituary { terminated, watch })) }
+    }
+
     pub(crate) fn message_type(&self) -> &'static str {
         match &self.kind {
-            Kind::Tell(tell) => tell.message_type(),
+            Kind::Tell(tell) | Kind::Notice(tell) => tell.message_type(),
             Kind::Ask(ask) => ask.message_type(),
         }
     }
@@ -99,7 +110,7 @@ impl<A: Actor> Envelope<A> {
     /// The message as a text, if it opted in and is still here.
     pub(crate) fn describe(&self) -> Option<String> {
         match &self.kind {
-            Kind::Tell(tell) => tell.describe(),
+            Kind::Tell(tell) | Kind::Notice(tell) => tell.describe(),
             Kind::Ask(ask) => ask.describe(),
         }
     }
@@ -107,7 +118,7 @@ impl<A: Actor> Envelope<A> {
     /// Starts the handler. A message whose answer nobody wants any more is done at once.
     pub(crate) fn dispatch(self, scene: Scene<'_, A>) -> Running<'_> {
         match self.kind {
-            Kind::Tell(tell) => tell.dispatch(scene),
+            Kind::Tell(tell) | Kind::Notice(tell) => tell.dispatch(scene),
             Kind::Ask(ask) => ask.dispatch(scene),
         }
     }
@@ -115,7 +126,7 @@ impl<A: Actor> Envelope<A> {
     /// Answers the asker, if there is one, that the message is not going to be handled.
     pub(crate) fn refuse(self, error: &Error) {
         match self.kind {
-            Kind::Tell(tell) => tell.refuse(error),
+            Kind::Tell(tell) | Kind::Notice(tell) => tell.refuse(error),
             Kind::Ask(ask) => ask.refuse(error),
         }
     }
@@ -123,9 +134,15 @@ impl<A: Actor> Envelope<A> {
     /// The told message, to hand it back.
     pub(crate) fn into_message(self) -> Option<Box<dyn Any>> {
         match self.kind {
-            Kind::Tell(tell) => Some(tell.into_any()),
+            Kind::Tell(tell) | Kind::Notice(tell) => Some(tell.into_any()),
             Kind::Ask(_) => None,
         }
+    }
+}
+
+impl<A> Item for Envelope<A> {
+    fn is_notice(&self) -> bool {
+        matches!(self.kind, Kind::Notice(_))
     }
 }
 
@@ -276,6 +293,36 @@ impl<A: Handler<M>, M: Message> Tells<A> for Forwarded<M> {
     fn refuse(&self, error: &Error) {
         self.asker.answer(Err(error.clone()));
     }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+/// The end of an actor that is watched, unless the watch was given up meanwhile.
+struct Obituary {
+    terminated: Terminated,
+    watch: u64,
+}
+
+impl<A: Handler<Terminated>> Tells<A> for Obituary {
+    fn dispatch<'a>(self: Box<Self>, scene: Scene<'a, A>) -> Running<'a> {
+        let Obituary { terminated, watch } = *self;
+        if !scene.ctx.claims(&terminated, watch) {
+            return done();
+        }
+        handle(scene, terminated, Headers::default(), Mode::Tell, Nothing)
+    }
+
+    fn message_type(&self) -> &'static str {
+        type_name::<Terminated>()
+    }
+
+    fn describe(&self) -> Option<String> {
+        self.terminated.describe()
+    }
+
+    fn refuse(&self, _: &Error) {}
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self

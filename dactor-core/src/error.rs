@@ -26,6 +26,10 @@ pub enum ErrorKind {
     Failed,
     /// The handler, a hook or a factory panicked.
     Panicked,
+    /// A child failed, and left it to its parent.
+    ChildFailed,
+    /// An actor cannot be watched by itself.
+    InvalidWatch,
     /// The reply did not arrive within the time the asker allowed.
     Timeout,
     /// The asker cancelled the ask.
@@ -75,6 +79,8 @@ impl ErrorKind {
             Self::AskerGone => "nobody waits for the reply any more",
             Self::Failed => "the handler failed",
             Self::Panicked => "the handler panicked",
+            Self::ChildFailed => "a child failed",
+            Self::InvalidWatch => "an actor cannot watch itself",
             Self::Timeout => "no reply in time",
             Self::Cancelled => "the ask was cancelled",
             Self::NoReply => "the promised reply was dropped",

@@ -12,6 +12,7 @@ mod envelope;
 mod error;
 mod event;
 mod failure;
+mod family;
 mod handling;
 mod headers;
 mod identity;
@@ -47,6 +48,7 @@ mod shutdown;
 mod spawn;
 pub mod spi;
 mod stop;
+mod supervision;
 mod sync;
 mod system;
 #[cfg(feature = "testkit")]
@@ -54,6 +56,7 @@ pub mod testkit;
 #[cfg(feature = "serde")]
 mod text_serde;
 mod turn;
+mod watch;
 
 pub use actor::{Actor, Directive, Handler};
 pub use ask::Ask;
@@ -79,4 +82,6 @@ pub use seed::{ByFactory, ByValue, Source};
 pub use shed::Shed;
 pub use spawn::{Spawn, Spawning};
 pub use stop::StopReason;
+pub use supervision::{Backoff, Supervision};
 pub use system::{System, SystemBuilder};
+pub use watch::Terminated;

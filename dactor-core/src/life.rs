@@ -2,10 +2,10 @@
 //!
 //! ```text
 //!   factory ─► on_start ─► Started ─► take ─► handle ─► … ─► on_stop ─► ended
-//!                 │                     ▲        │ failed
-//!                 │ failed              └─────── ▼
-//!                 ▼                 on_restart ◄ Restart · Resume · Stop ─► on_stop unless it panicked
-//!               ended
+//!                 │                     ▲        │ failed                   ▲
+//!                 │ failed              ├─ Resume ▼                         │ children end
+//!                 ▼                     │        fate ── Stop · Escalate ───┘ on_stop unless it panicked
+//!               ended                   └─ on_restart ◄─ factory ◄─ wait ◄─ children end ◄─ Restart
 //! ```
 //!
 //! User code is polled only through [`guarded`], which sees a kill at every await. Panics are contained: a
@@ -17,21 +17,28 @@ use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use futures_util::FutureExt;
+use tokio::time::Instant;
 
 use crate::envelope::{Envelope, Handled, Labelled, Scene};
+use crate::family::{Summons, all_ended, signal_all, summon};
 use crate::linger::Linger;
-use crate::mailbox::{Ending, Park, Taken};
+use crate::mailbox::{Ending, Item, Park, Taken};
 use crate::owed::Told;
 use crate::panic::{Panic, contain, discard};
 use crate::pipeline::Chain;
 use crate::queue::Queue;
+use crate::random::fraction;
 use crate::registry::Enrolment;
 use crate::seed::Seed;
-use crate::shared::Shared;
+use crate::shared::{Control, Shared};
+use crate::supervision::{Fate, Record, Scope};
 use crate::turn::{Entered, Mode, Progress, Slate};
-use crate::{Actor, ActorRef, Context, Directive, Error, ErrorKind, Inbound, Outcome, StopReason};
+use crate::{
+    Actor, ActorRef, Context, Directive, Error, ErrorKind, Inbound, Outcome, StopReason, Supervision,
+};
 
 /// How many messages one turn handles at the most, before the runtime gets to look at its own signals and
 /// other actors run.
@@ -54,8 +61,9 @@ impl<A: Actor> Estate<A> {
         if mem::replace(&mut self.closed, true) {
             return;
         }
+        self.shared.head.family.close();
         let rest = self.shared.mailbox.close();
-        for envelope in self.batch.by_ref().chain(rest) {
+        for envelope in self.batch.by_ref().chain(rest).filter(|envelope| !envelope.is_notice()) {
             // Dropping a message runs user code.
             if let Err(panic) = contain(|| self.shared.refuse(envelope)) {
                 tracing::warn!(actor = %self.shared.label(), %panic, "a refused message panicked");
@@ -66,12 +74,16 @@ impl<A: Actor> Estate<A> {
     fn settle(&mut self, reason: StopReason) {
         let Some(enrolment) = self.enrolment.take() else { return };
         self.close();
+        let head = &self.shared.head;
+        // None are left, unless this is dropped from outside.
+        signal_all(&head.family.children(), Ending::Kill);
         // Gone from the system before anyone is told: its name is free when `wait` returns.
-        self.shared.head.system.registry().strike(enrolment);
+        head.system.registry().strike(enrolment);
         if self.started {
-            self.shared.head.system.events().stopped(&*self.shared, &reason);
+            head.system.events().stopped(&*self.shared, &reason);
         }
-        let _ = self.shared.head.end.set(reason);
+        let _ = head.end.set(reason.clone());
+        head.watchers.end(&self.shared.clone().into_labelled(), &reason);
     }
 }
 
@@ -104,15 +116,22 @@ pub(crate) fn live<A: Actor>(
     shared: Arc<Shared<A>>,
     enrolment: Enrolment,
     seed: Seed<A>,
-    on_panic: Directive,
+    supervision: Option<Supervision>,
     inbound: Chain<dyn Inbound>,
 ) -> impl Future<Output = ()> + Send {
     let ctx = Context::new(ActorRef::of(shared.clone()));
     let estate =
         Estate { shared, batch: Queue::new(), closed: false, started: false, enrolment: Some(enrolment) };
-    let mut alive = Alive { seed, ctx, on_panic, inbound, estate };
+    let supervision = supervision.map(Box::new);
+    let mut alive = Alive { seed, ctx, supervision, record: None, inbound, estate };
     async move {
         let reason = alive.run().await;
+        alive.estate.close();
+        if alive.has_children() {
+            let children = alive.estate.shared.head.family.children();
+            signal_all(&children, Ending::Kill);
+            Box::pin(all_ended(&children)).await;
+        }
         discard(alive.seed.take());
         alive.estate.settle(reason);
     }
@@ -122,7 +141,10 @@ pub(crate) fn live<A: Actor>(
 struct Alive<A: Actor> {
     seed: Seed<A>,
     ctx: Context<A>,
-    on_panic: Directive,
+    /// How its failures are met; as its parent says if this does not.
+    supervision: Option<Box<Supervision>>,
+    /// Of its own restarts, since the first.
+    record: Option<Box<Record>>,
     inbound: Chain<dyn Inbound>,
     estate: Estate<A>,
 }
@@ -139,10 +161,39 @@ impl<A: Actor> Alive<A> {
         let left = self.messages().await;
         // From here on nobody waits in vain, however long `on_stop` takes.
         self.estate.close();
-        match left {
-            Left::Sound(reason) => self.stop(reason).await,
-            Left::Lost(reason) => reason,
+        let (reason, sound) = match left {
+            Left::Sound(reason) => (reason, true),
+            Left::Lost(reason) => (reason, false),
+        };
+        let ending = match reason {
+            StopReason::Killed => return reason,
+            StopReason::Drained => Ending::Drain,
+            StopReason::Stopped | StopReason::Failed(_) => Ending::Stop,
+        };
+        if self.has_children() && Box::pin(self.dismiss(ending)).await.is_err() {
+            return StopReason::Killed;
         }
+        if sound { self.stop(reason).await } else { reason }
+    }
+
+    fn has_children(&self) -> bool {
+        self.estate.shared.head.family.has_children()
+    }
+
+    /// Ends the children, with their hooks, and waits for them. Those that take longer than the grace of the system
+    /// are killed: one that waits for this actor's answer would never end.
+    async fn dismiss(&mut self, ending: Ending) -> Result<(), Killed> {
+        let shared = &*self.estate.shared;
+        let children = shared.head.family.children();
+        signal_all(&children, ending);
+        let patience = shared.head.system.grace();
+        let waiting = pin!(async {
+            if tokio::time::timeout(patience, all_ended(&children)).await.is_err() {
+                signal_all(&children, Ending::Kill);
+                all_ended(&children).await;
+            }
+        });
+        guarded(shared, waiting).await
     }
 
     /// Makes an instance and runs its first hook: `on_start`, or `on_restart` after a failure.
@@ -155,15 +206,8 @@ impl<A: Actor> Alive<A> {
         drop(entered);
         let instance = match grown {
             Ok(Some(instance)) => instance,
-            Ok(None) => {
-                let error = error(shared, ErrorKind::Failed)
-                    .with("restart", "impossible: spawned from a value, not from a factory");
-                return Err(StopReason::Failed(match failure {
-                    Some(failure) => error.because(failure.clone()),
-                    None => error,
-                }));
-            }
-            Err(panic) => return Err(panicked(shared, "factory", panic)),
+            Ok(None) => unreachable!("a value is there at the first start, and restarts need a factory"),
+            Err(panic) => return Err(StopReason::Failed(panicked(shared, "factory", panic))),
         };
         let (which, started) = match failure {
             None => ("on_start", hook(shared, instance.on_start(ctx)).await),
@@ -185,7 +229,7 @@ impl<A: Actor> Alive<A> {
         let mut handled = 0;
         let mut linger = Linger::default();
         loop {
-            let Self { seed, ctx, estate, on_panic, inbound } = self;
+            let Self { seed, ctx, estate, inbound, .. } = self;
             let Estate { shared, batch, .. } = estate;
             let shared = &**shared;
             let signals = shared.mailbox.signals();
@@ -193,6 +237,12 @@ impl<A: Actor> Alive<A> {
                 Ending::None | Ending::Drain => {}
                 Ending::Stop => return Left::Sound(StopReason::Stopped),
                 Ending::Kill => return Left::Lost(StopReason::Killed),
+            }
+            if signals.is_called() {
+                if let Err(left) = Box::pin(self.look_up()).await {
+                    return left;
+                }
+                continue;
             }
             if handled == TURN {
                 handled = 0;
@@ -223,7 +273,7 @@ impl<A: Actor> Alive<A> {
                 let running = pin!(envelope.dispatch(scene));
                 guarded(shared, running).await
             };
-            let (error, directive) = match outcome {
+            let (failure, directive) = match outcome {
                 Ok(Handled::Done) => continue,
                 Ok(Handled::Unheard) => {
                     shared.head.system.events().unheard(shared, message);
@@ -237,43 +287,176 @@ impl<A: Actor> Alive<A> {
                         shared.head.system.events().failed(shared, message, &error);
                     }
                     match hook(shared, instance.on_error(&failure, ctx)).await {
-                        Ok(directive) => (error, directive),
+                        Ok(Directive::Escalate) => (error, None),
+                        Ok(directive) => (error, Some(directive)),
                         Err(Cut::Killed) => return Left::Lost(StopReason::Killed),
-                        Err(Cut::Panicked(panic)) => return Left::Lost(panicked(shared, "on_error", panic)),
+                        Err(Cut::Panicked(panic)) => (panicked(shared, "on_error", panic), None),
                     }
                 }
                 Ok(Handled::Panicked(panic)) => {
                     let error = error(shared, ErrorKind::Panicked).with("message", message).because(panic);
                     shared.head.system.events().failed(shared, message, &error);
-                    (error, *on_panic)
+                    (error, None)
                 }
                 Err(Killed) => return Left::Lost(StopReason::Killed),
             };
-            match directive {
-                Directive::Resume => {}
-                Directive::Stop if error.kind() == ErrorKind::Failed => {
-                    return Left::Sound(StopReason::Failed(error));
+            if directive == Some(Directive::Resume) {
+                continue;
+            }
+            if let Err(left) = Box::pin(self.fail(failure, directive)).await {
+                return left;
+            }
+        }
+    }
+
+    /// Does what the cell is called for beside its messages.
+    async fn look_up(&mut self) -> Result<(), Left> {
+        self.estate.shared.mailbox.answer_call();
+        for summons in self.estate.shared.head.family.summons() {
+            match summons {
+                Summons::Restart { failure, after } => self.restart(failure, after).await?,
+                Summons::ChildFailed { child, failure } => {
+                    let error = error(&*self.estate.shared, ErrorKind::ChildFailed).with("child", child);
+                    self.fail(error.because(failure), None).await?;
                 }
-                Directive::Stop => return Left::Lost(StopReason::Failed(error)),
-                Directive::Restart => {
-                    discard(seed.take());
-                    if let Err(reason) = self.start(Some(&error)).await {
-                        return Left::Lost(reason);
-                    }
+            }
+        }
+        Ok(())
+    }
+
+    /// Meets a failure: by the actor's own decision, or else by its supervision.
+    async fn fail(&mut self, failure: Error, directive: Option<Directive>) -> Result<(), Left> {
+        // After a panic its state cannot be trusted.
+        let left = |failure: Error| match failure.kind() {
+            ErrorKind::Panicked => Left::Lost(StopReason::Failed(failure)),
+            _ => Left::Sound(StopReason::Failed(failure)),
+        };
+        match self.meet(&failure, directive) {
+            Fate::Resume => Ok(()),
+            Fate::Restart { after } => self.restart(failure, after).await,
+            Fate::Stop => Err(left(failure)),
+            Fate::Escalate => {
+                self.escalate(&failure);
+                Err(left(failure))
+            }
+            Fate::Exhausted => {
+                let shared = &*self.estate.shared;
+                let spent = error(shared, failure.kind())
+                    .with("restart", format!("refused: more than {}", self.strategy().budget_text()))
+                    .because(failure);
+                self.escalate(&spent);
+                Err(left(spent))
+            }
+        }
+    }
+
+    fn strategy(&self) -> Supervision {
+        match &self.supervision {
+            Some(own) => (**own).clone(),
+            None => self.estate.shared.head.supervisor().supervision(),
+        }
+    }
+
+    /// What becomes of this actor, and tells those who share its fate.
+    fn meet(&mut self, failure: &Error, directive: Option<Directive>) -> Fate {
+        let strategy = self.strategy();
+        let head = &self.estate.shared.head;
+        let decide = || strategy.directive(failure, self.seed.is_factory());
+        let directive = directive.unwrap_or_else(|| {
+            contain(decide).unwrap_or_else(|panic| {
+                tracing::warn!(actor = %self.estate.shared.label(), %panic, "a supervision panicked");
+                Directive::Stop
+            })
+        });
+        let (now, roll) = (Instant::now(), fraction());
+        let supervisor = head.supervisor();
+        let fate = match strategy.scope {
+            Scope::One => strategy.fate(directive, self.record.get_or_insert_default(), now, roll),
+            Scope::All | Scope::Rest => {
+                supervisor.with_record(|record| strategy.fate(directive, record, now, roll))
+            }
+        };
+        for sibling in supervisor.concerned(strategy.scope, head.pid) {
+            match fate {
+                Fate::Restart { after } => {
+                    summon(&*sibling, Summons::Restart { failure: failure.clone(), after })
+                }
+                Fate::Stop => sibling.signal(Ending::Stop),
+                Fate::Resume | Fate::Escalate | Fate::Exhausted => {}
+            }
+        }
+        fate
+    }
+
+    fn escalate(&self, failure: &Error) {
+        self.estate.shared.head.supervisor().escalate(self.estate.shared.label(), failure);
+    }
+
+    /// Replaces the instance by a fresh one. One that does not start has failed in turn.
+    async fn restart(&mut self, failure: Error, after: Duration) -> Result<(), Left> {
+        let (mut failure, mut after) = (failure, after);
+        let killed = |Killed| Left::Lost(StopReason::Killed);
+        loop {
+            for child in self.estate.shared.head.family.children() {
+                self.ctx.forget(child.pid());
+            }
+            if self.has_children() {
+                self.dismiss(Ending::Stop).await.map_err(killed)?;
+            }
+            discard(self.seed.take());
+            if !self.seed.is_factory() {
+                return Err(Left::Lost(StopReason::Failed(no_factory(&self.estate.shared, failure))));
+            }
+            back_off(&self.estate.shared, after).await?;
+            let again = match self.start(Some(&failure)).await {
+                Ok(()) => {
                     let shared = &*self.estate.shared;
-                    shared.head.system.events().restarted(shared, &error);
+                    shared.head.system.events().restarted(shared, &failure);
+                    return Ok(());
+                }
+                Err(StopReason::Failed(again)) => again,
+                Err(reason) => return Err(Left::Lost(reason)),
+            };
+            // What did not start has no `on_stop` either.
+            match self.meet(&again, None) {
+                Fate::Restart { after: longer } => (failure, after) = (again, longer),
+                Fate::Resume | Fate::Stop => return Err(Left::Lost(StopReason::Failed(again))),
+                Fate::Escalate | Fate::Exhausted => {
+                    self.escalate(&again);
+                    return Err(Left::Lost(StopReason::Failed(again)));
                 }
             }
         }
     }
 }
 
+/// Waits before a restart. A stop does not wait for it; messages do.
+async fn back_off<A: Actor>(shared: &Shared<A>, after: Duration) -> Result<(), Left> {
+    if after.is_zero() {
+        return Ok(());
+    }
+    let mut sleep = pin!(tokio::time::sleep(after));
+    // Whoever polls an actor's code polls it again when a signal comes.
+    let waiting = pin!(poll_fn(|cx| match shared.mailbox.ending() {
+        Ending::Stop => Poll::Ready(Err(Left::Lost(StopReason::Stopped))),
+        _ => sleep.as_mut().poll(cx).map(Ok),
+    }));
+    guarded(shared, waiting).await.unwrap_or(Err(Left::Lost(StopReason::Killed)))
+}
+
+/// A restart without anything to restart from.
+fn no_factory<A: Actor>(shared: &Shared<A>, failure: Error) -> Error {
+    error(shared, ErrorKind::Failed)
+        .with("restart", "impossible: spawned from a value, not from a factory")
+        .because(failure)
+}
+
 fn error<A: Actor>(shared: &Shared<A>, kind: ErrorKind) -> Error {
     Error::new(kind).with("actor", shared.label())
 }
 
-fn panicked<A: Actor>(shared: &Shared<A>, which: &'static str, panic: Panic) -> StopReason {
-    StopReason::Failed(error(shared, ErrorKind::Panicked).with("hook", which).because(panic))
+fn panicked<A: Actor>(shared: &Shared<A>, which: &'static str, panic: Panic) -> Error {
+    error(shared, ErrorKind::Panicked).with("hook", which).because(panic)
 }
 
 /// What a hook that may end the actor means for it.
@@ -287,7 +470,7 @@ fn concluded<A: Actor>(
         Ok(Err(failure)) => Err(StopReason::Failed(
             error(shared, ErrorKind::Failed).with("hook", which).because_shared(failure.shared()),
         )),
-        Err(Cut::Panicked(panic)) => Err(panicked(shared, which, panic)),
+        Err(Cut::Panicked(panic)) => Err(StopReason::Failed(panicked(shared, which, panic))),
         Err(Cut::Killed) => Err(StopReason::Killed),
     }
 }
@@ -358,6 +541,7 @@ async fn refill<A: Actor>(
                     return Poll::Ready(true);
                 }
                 // A stronger request may have come meanwhile: the loop looks again.
+                Taken::Called => return Poll::Ready(true),
                 Taken::Ending => return Poll::Ready(shared.mailbox.ending() != Ending::Drain),
                 Taken::Parked if native => {
                     if mem::take(&mut lingering) {

@@ -18,6 +18,8 @@ use std::sync::PoisonError;
 use std::task::Waker;
 use std::time::Duration;
 
+use smallvec::SmallVec;
+
 use crate::Priority;
 use crate::bound::{Admitted, Bound, Limit, Overflow, Ticket};
 use crate::lanes::Lanes;
@@ -49,6 +51,12 @@ impl Ending {
     }
 }
 
+/// What a mailbox holds.
+pub(crate) trait Item {
+    /// Whether it comes from the kernel itself: such an item takes no room.
+    fn is_notice(&self) -> bool;
+}
+
 /// What a cell has to know between two messages, read in one go.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Signals(u8);
@@ -56,6 +64,7 @@ pub(crate) struct Signals(u8);
 impl Signals {
     const ENDING: u8 = 0b11;
     const OVERTAKEN: u8 = 0b100;
+    const CALLED: u8 = 0b1000;
 
     /// How the actor has been asked to end.
     pub(crate) fn ending(self) -> Ending {
@@ -66,6 +75,11 @@ impl Signals {
     /// batch: see [`Mailbox::pick`].
     pub(crate) fn overtaken(self) -> bool {
         self.0 & Self::OVERTAKEN != 0
+    }
+
+    /// Whether there is something else to look at than messages: a timer is due, or the actor's family wants something.
+    pub(crate) fn is_called(self) -> bool {
+        self.0 & Self::CALLED != 0
     }
 }
 
@@ -120,6 +134,8 @@ pub(crate) enum Taken {
     Some,
     /// Nothing, and the actor has been asked to end.
     Ending,
+    /// Nothing, but the cell is [called](Signals::is_called).
+    Called,
     /// Nothing: the cell is parked.
     Parked,
 }
@@ -143,13 +159,13 @@ struct Inner<T> {
     bound: Option<Box<Bound<T>>>,
 }
 
-impl<T> Inner<T> {
+impl<T: Item> Inner<T> {
     fn len(&self) -> usize {
         self.queue.len() + self.lanes.as_ref().map_or(0, |lanes| lanes.len())
     }
 
     fn is_full(&self) -> bool {
-        self.bound.as_ref().is_some_and(|bound| self.len() >= bound.limit.capacity)
+        self.bound.as_ref().is_some_and(|bound| self.len() - bound.notices >= bound.limit.capacity)
     }
 
     /// Whether there is anything in a lane beside the normal one.
@@ -170,23 +186,40 @@ impl<T> Inner<T> {
     }
 
     fn put(&mut self, message: T, priority: Priority) {
+        if let Some(bound) = &mut self.bound {
+            bound.put(&message, priority);
+        }
         match priority {
             Priority::Normal => self.queue.push_back(message),
             _ => self.lanes.get_or_insert_default().lane(&mut self.queue, priority).push_back(message),
         }
-        if let Some(bound) = &mut self.bound {
-            bound.put(priority);
-        }
     }
 
     fn pop(&mut self, priority: Priority) -> Option<T> {
+        let popped = self.lane(priority).pop_front()?;
         if let Some(bound) = &mut self.bound {
-            bound.pop(priority);
+            bound.pop(&popped, priority);
         }
+        Some(popped)
+    }
+
+    fn lane(&mut self, priority: Priority) -> &mut Queue<T> {
         match &mut self.lanes {
-            Some(lanes) => lanes.lane(&mut self.queue, priority).pop_front(),
-            None => self.queue.pop_front(),
+            Some(lanes) => lanes.lane(&mut self.queue, priority),
+            None => &mut self.queue,
         }
+    }
+
+    /// Takes the oldest message of the lowest lane out. What the kernel sent stays.
+    fn evict(&mut self) -> Option<T> {
+        let notices = self.bound.as_ref().map_or(0, |bound| bound.notices);
+        let normal = self.queue.len() > notices;
+        let lowest = self.lanes.as_ref().and_then(|lanes| lanes.lowest(normal)).unwrap_or_default();
+        let oldest = self.lane(lowest).extract(|message| !message.is_notice())?;
+        if let Some(bound) = &mut self.bound {
+            bound.pop(&oldest, lowest);
+        }
+        Some(oldest)
     }
 
     /// The message whose turn it is.
@@ -221,9 +254,7 @@ impl<T> Inner<T> {
             Some(Overflow::DropNewest) => Refusal::Dropped(message, Nudge::Nothing),
             Some(Overflow::DropOldest) => {
                 self.put(message, priority);
-                let normal = !self.queue.is_empty();
-                let lowest = self.lanes.as_ref().and_then(|lanes| lanes.lowest(normal));
-                match self.pop(lowest.unwrap_or_default()) {
+                match self.evict() {
                     Some(oldest) => Refusal::Dropped(oldest, self.nudge(Heeds::All)),
                     None => unreachable!("a full queue is not empty"),
                 }
@@ -247,7 +278,7 @@ pub(crate) struct Mailbox<T> {
     signals: AtomicU8,
 }
 
-impl<T> Mailbox<T> {
+impl<T: Item> Mailbox<T> {
     /// An open mailbox of a cell that is not in its host yet.
     pub(crate) fn new(limit: Option<Limit>) -> Self {
         let bound = limit.map(|limit| Box::new(Bound::new(limit)));
@@ -320,6 +351,33 @@ impl<T> Mailbox<T> {
         if bound.renew(ticket, waker) { None } else { Some(bound.is_admitted(ticket)) }
     }
 
+    /// Accepts what the kernel sends, behind everything else and whether there is room or not.
+    pub(crate) fn notify(&self, notice: T) -> Result<Nudge, T> {
+        let mut inner = self.lock();
+        if !inner.open {
+            return Err(notice);
+        }
+        if let Some(bound) = inner.bound.as_mut().filter(|bound| bound.has_waiters()) {
+            bound.join(notice, Priority::Normal, None);
+            return Ok(Nudge::Nothing);
+        }
+        inner.put(notice, Priority::Normal);
+        Ok(inner.nudge(Heeds::All))
+    }
+
+    /// Makes the cell look up from its messages, before the next one.
+    pub(crate) fn call(&self) -> Nudge {
+        let mut inner = self.lock();
+        self.set_signals(Signals::CALLED, Signals::CALLED);
+        inner.nudge(Heeds::All)
+    }
+
+    /// The cell looks up. Whatever it was called for before can be seen from here on.
+    pub(crate) fn answer_call(&self) {
+        let _inner = self.lock();
+        self.set_signals(Signals::CALLED, 0);
+    }
+
     /// Takes a waiting message out of the line.
     pub(crate) fn leave(&self, ticket: Ticket) -> Option<T> {
         self.lock().bound.as_mut()?.leave(ticket)
@@ -352,7 +410,7 @@ impl<T> Mailbox<T> {
             return Nudge::Nothing;
         }
         inner.phase = Phase::Idle;
-        if inner.len() == 0 && self.ending() == Ending::None {
+        if inner.len() == 0 && self.ending() == Ending::None && !self.signals().is_called() {
             return Nudge::Nothing;
         }
         inner.nudge(Heeds::All)
@@ -363,6 +421,9 @@ impl<T> Mailbox<T> {
     pub(crate) fn take(&self, batch: &mut Queue<T>, park: Park<'_>) -> Taken {
         let mut inner = self.lock();
         if inner.len() == 0 {
+            if self.signals().is_called() {
+                return Taken::Called;
+            }
             if self.ending() != Ending::None {
                 return Taken::Ending;
             }
@@ -378,12 +439,16 @@ impl<T> Mailbox<T> {
         if inner.bound.is_some() {
             // A bounded queue holds all but the one in hand.
             inner.next().into_iter().for_each(|message| batch.push_back(message));
-            let admitted = inner.bound.as_mut().and_then(|bound| bound.admit());
-            if let Some(Admitted { message, priority, waker }) = admitted {
+            let mut wakers = SmallVec::<[Waker; 1]>::new();
+            loop {
+                let room = !inner.is_full();
+                let admitted = inner.bound.as_mut().and_then(|bound| bound.admit(room));
+                let Some(Admitted { message, priority, waker }) = admitted else { break };
                 inner.put(message, priority);
-                drop(inner);
-                waker.into_iter().for_each(Waker::wake);
+                wakers.extend(waker);
             }
+            drop(inner);
+            wakers.into_iter().for_each(Waker::wake);
         } else {
             mem::swap(&mut inner.queue, batch);
         }
@@ -443,6 +508,13 @@ impl<T> Mailbox<T> {
     /// How many messages wait.
     pub(crate) fn len(&self) -> usize {
         self.lock().len()
+    }
+}
+
+#[cfg(test)]
+impl Item for u32 {
+    fn is_notice(&self) -> bool {
+        *self >= 1000
     }
 }
 

@@ -35,6 +35,28 @@ impl<T> Queue<T> {
         if self.first.is_some() { self.first.take() } else { self.rest.pop_front() }
     }
 
+    /// Puts an item in front of all others.
+    #[expect(dead_code, reason = "the stash")]
+    pub(crate) fn push_front(&mut self, item: T) {
+        if self.rest.capacity() == 0 && self.first.is_none() {
+            self.first = Some(item);
+        } else {
+            if let Some(first) = self.first.take() {
+                self.rest.push_front(first);
+            }
+            self.rest.push_front(item);
+        }
+    }
+
+    /// Takes the first item out that is wanted.
+    pub(crate) fn extract(&mut self, wanted: impl Fn(&T) -> bool) -> Option<T> {
+        if let Some(first) = self.first.take_if(|first| wanted(first)) {
+            return Some(first);
+        }
+        let at = self.rest.iter().position(wanted)?;
+        self.rest.remove(at)
+    }
+
     /// Gives memory back beyond this many places.
     pub(crate) fn shrink_to(&mut self, places: usize) {
         self.rest.shrink_to(places);

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use slab::Slab;
 
+use crate::path::Guardian;
 use crate::shared::Control;
 
 /// Actors are born and end on every thread, each in the shard of its number.
@@ -17,8 +18,12 @@ const SHARDS: usize = 16;
 pub(crate) struct Registry {
     closed: AtomicBool,
     shards: [Shard; SHARDS],
-    names: Mutex<HashMap<Arc<str>, Weak<dyn Control>>>,
+    /// Of the actors at the top: those of the users, and the system's own.
+    users: Names,
+    services: Names,
 }
+
+type Names = Mutex<HashMap<Arc<str>, Weak<dyn Control>>>;
 
 /// On a cache line of its own.
 #[derive(Default)]
@@ -37,11 +42,17 @@ pub(crate) struct Enrolment {
 pub(crate) enum Refused {
     Closed,
     NameTaken,
+    ParentStopped,
 }
 
 impl Registry {
-    pub(crate) fn get(&self, name: &str) -> Option<Arc<dyn Control>> {
-        lock(&self.names).get(name)?.upgrade()
+    /// The actor of this name at the top.
+    pub(crate) fn get(&self, guardian: Guardian, name: &str) -> Option<Arc<dyn Control>> {
+        lock(self.names(guardian)).get(name)?.upgrade()
+    }
+
+    fn names(&self, guardian: Guardian) -> &Names {
+        if guardian == Guardian::User { &self.users } else { &self.services }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -66,12 +77,15 @@ impl Registry {
         if self.closed.load(Ordering::SeqCst) {
             return Err(Refused::Closed);
         }
-        let (name, weak) = (actor.head().name.clone(), Arc::downgrade(&actor));
-        if let Some(name) = &name {
-            match lock(&self.names).entry(name.clone()) {
+        match (&actor.head().parent, &actor.head().name) {
+            (Some(parent), _) => parent.head().family.add(actor.clone())?,
+            (None, None) => {}
+            (None, Some(name)) => match lock(self.names(actor.head().guardian)).entry(name.clone()) {
                 Entry::Occupied(_) => return Err(Refused::NameTaken),
-                Entry::Vacant(free) => free.insert(weak),
-            };
+                Entry::Vacant(free) => {
+                    free.insert(Arc::downgrade(&actor));
+                }
+            },
         }
         let shard = actor.head().pid.get() as usize % SHARDS;
         let mut live = lock(&self.shards[shard].0);
@@ -80,19 +94,23 @@ impl Registry {
             return Ok(Enrolment { shard, key: live.insert(actor) });
         }
         drop(live);
-        self.release(name.as_deref());
+        self.release(&*actor);
         Err(Refused::Closed)
     }
 
     /// Lets an actor go, and its name.
     pub(crate) fn strike(&self, Enrolment { shard, key }: Enrolment) {
         let actor = lock(&self.shards[shard].0).remove(key);
-        self.release(actor.head().name.as_deref());
+        self.release(&*actor);
     }
 
-    fn release(&self, name: Option<&str>) {
-        if let Some(name) = name {
-            lock(&self.names).remove(name);
+    fn release(&self, actor: &dyn Control) {
+        match (&actor.head().parent, &actor.head().name) {
+            (Some(parent), _) => parent.head().family.remove(actor.pid()),
+            (None, None) => {}
+            (None, Some(name)) => {
+                lock(self.names(actor.head().guardian)).remove(name);
+            }
         }
     }
 }

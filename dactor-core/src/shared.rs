@@ -13,13 +13,17 @@ use tokio::task::coop::cooperative;
 
 use crate::bound::Ticket;
 use crate::envelope::{Envelope, Labelled};
-use crate::mailbox::{Ending, Mailbox, Nudge, Refusal};
+use crate::family::{Family, Supervisor};
+use crate::mailbox::{Ending, Item, Mailbox, Nudge, Refusal};
+use crate::path::Guardian;
 use crate::pipeline::Chain;
 use crate::post::Manner;
 use crate::spi::Host;
 use crate::turn::{self, Slate};
+use crate::watch::Watchers;
 use crate::{
-    Actor, Error, ErrorKind, Outbound, Pid, Priority, Result, SendError, SentTo, StopReason, System,
+    Actor, Error, ErrorKind, Outbound, Pid, Priority, Result, SendError, SentTo, StopReason, Supervision,
+    System,
 };
 
 pub(crate) struct Shared<A: Actor> {
@@ -35,22 +39,45 @@ pub(crate) struct Head {
     pub(crate) host: OnceLock<Box<dyn Host>>,
     pub(crate) end: SetOnce<StopReason>,
     pub(crate) slate: Slate,
+    pub(crate) guardian: Guardian,
+    /// None at the top, right below its guardian.
+    pub(crate) parent: Option<Arc<dyn Control>>,
+    pub(crate) family: Family,
+    pub(crate) watchers: Watchers,
     /// What sees messages to this actor leave; there, and empty, when only the actor itself has interceptors.
     pub(crate) outbound: Chain<dyn Outbound>,
     exposed: AtomicBool,
 }
 
 impl Head {
-    pub(crate) fn new(name: Option<Arc<str>>, system: System, outbound: Chain<dyn Outbound>) -> Self {
+    pub(crate) fn new(
+        name: Option<Arc<str>>,
+        system: System,
+        guardian: Guardian,
+        parent: Option<Arc<dyn Control>>,
+        outbound: Chain<dyn Outbound>,
+    ) -> Self {
         Self {
             pid: Pid::next(),
             name,
             system,
+            guardian,
+            parent,
+            family: Family::default(),
+            watchers: Watchers::default(),
             host: OnceLock::new(),
             end: SetOnce::new(),
             slate: Slate::new(),
             outbound,
             exposed: AtomicBool::new(false),
+        }
+    }
+
+    /// Who decides over its failures.
+    pub(crate) fn supervisor(&self) -> Supervisor<'_> {
+        match &self.parent {
+            Some(parent) => Supervisor::Parent(&**parent),
+            None => Supervisor::Guardian(&self.system),
         }
     }
 
@@ -218,12 +245,12 @@ impl<A: Actor> Shared<A> {
 }
 
 /// A sender's place in line, given up when the sender gives up.
-struct Place<'a, T> {
+struct Place<'a, T: Item> {
     mailbox: &'a Mailbox<T>,
     ticket: Option<Ticket>,
 }
 
-impl<T> Drop for Place<'_, T> {
+impl<T: Item> Drop for Place<'_, T> {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket {
             drop(self.mailbox.leave(ticket));
@@ -262,6 +289,11 @@ impl<A: Actor> fmt::Debug for Shared<A> {
 pub(crate) trait Control: Labelled {
     fn head(&self) -> &Head;
     fn signal(&self, ending: Ending);
+    /// Makes the cell look at its timers and its family.
+    fn call(&self);
+    /// How its children are supervised.
+    fn supervision(&self) -> Supervision;
+    fn into_labelled(self: Arc<Self>) -> Arc<dyn Labelled>;
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 }
 
@@ -272,6 +304,18 @@ impl<A: Actor> Control for Shared<A> {
 
     fn signal(&self, ending: Ending) {
         self.head.act(self.mailbox.signal(ending));
+    }
+
+    fn call(&self) {
+        self.head.act(self.mailbox.call());
+    }
+
+    fn supervision(&self) -> Supervision {
+        A::supervision()
+    }
+
+    fn into_labelled(self: Arc<Self>) -> Arc<dyn Labelled> {
+        self
     }
 
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {

@@ -1,9 +1,11 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use tokio::time::{Instant, timeout_at};
 
 use crate::mailbox::Ending;
+use crate::path::Guardian;
 use crate::shared::Control;
 use crate::{Error, ErrorKind, Result, System};
 
@@ -15,6 +17,8 @@ impl System {
     /// Ends every actor within the [grace period](crate::SystemBuilder::grace): lets them drain for its first
     /// half, then stops them, and kills what is left in the last quarter. Nothing is spawned any more.
     ///
+    /// [Services](Self::spawn_service) come after all others, in the same way; then each gets half of the grace period.
+    ///
     /// # Errors
     ///
     /// [`ShutdownIncomplete`](ErrorKind::ShutdownIncomplete) when an actor did not drain by itself: the
@@ -22,20 +26,12 @@ impl System {
     /// reached an await.
     pub async fn shutdown(&self) -> Result<()> {
         self.registry().close();
-        let begin = Instant::now();
-        let mut left = self.registry().snapshot();
-        let mut unfinished = Vec::new();
-        for (ending, quarters, step) in STEPS {
-            for actor in &left {
-                actor.signal(ending);
-            }
-            let _ = timeout_at(begin + self.grace() * quarters / 4, ended(&left)).await;
-            left.retain(|actor| actor.head().end.get().is_none());
-            if left.is_empty() {
-                break;
-            }
-            unfinished.push((step, labels(&left)));
-        }
+        let live = self.registry().snapshot();
+        let (users, services): (Vec<_>, Vec<_>) =
+            live.into_iter().partition(|actor| actor.head().guardian == Guardian::User);
+        let grace = if services.is_empty() { self.grace() } else { self.grace() / 2 };
+        let mut unfinished = end(users, grace).await;
+        unfinished.extend(end(services, grace).await);
         if unfinished.is_empty() {
             return Ok(());
         }
@@ -51,6 +47,24 @@ impl System {
             )
         }))
     }
+}
+
+/// Ends these actors, and says which of them a step did not end.
+async fn end(mut left: Vec<Arc<dyn Control>>, grace: Duration) -> Vec<(&'static str, String)> {
+    let begin = Instant::now();
+    let mut unfinished = Vec::new();
+    for (ending, quarters, step) in STEPS {
+        // One that drains still has its children, and lets them drain when it is done.
+        let told = left.iter().filter(|actor| ending != Ending::Drain || actor.head().parent.is_none());
+        told.for_each(|actor| actor.signal(ending));
+        let _ = timeout_at(begin + grace * quarters / 4, ended(&left)).await;
+        left.retain(|actor| actor.head().end.get().is_none());
+        if left.is_empty() {
+            break;
+        }
+        unfinished.push((step, labels(&left)));
+    }
+    unfinished
 }
 
 async fn ended(actors: &[Arc<dyn Control>]) {

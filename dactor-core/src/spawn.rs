@@ -8,11 +8,14 @@ use crate::bound::{Limit, Overflow};
 use crate::envelope::Labelled;
 use crate::life::live;
 use crate::mailbox::Mailbox;
+use crate::path::Guardian;
 use crate::pipeline::extend;
 use crate::seed::Seed;
-use crate::shared::{Head, Shared};
+use crate::shared::{Control, Head, Shared};
 use crate::spi::Cell;
-use crate::{Actor, ActorRef, Directive, Error, ErrorKind, Inbound, Result, Shed, StopReason, System, name};
+use crate::{
+    Actor, ActorRef, Error, ErrorKind, Inbound, Result, Shed, StopReason, Supervision, System, name,
+};
 
 /// A spawn: configure it, then await it for the ref.
 #[must_use = "an actor is spawned when the spawn is awaited"]
@@ -20,27 +23,33 @@ pub struct Spawn<A: Actor> {
     system: System,
     seed: Seed<A>,
     name: Option<String>,
-    on_panic: Option<Directive>,
+    guardian: Guardian,
+    parent: Option<Arc<dyn Control>>,
+    supervision: Option<Supervision>,
     limit: Limit,
     inbound: Vec<Arc<dyn Inbound>>,
 }
 
 impl<A: Actor> Spawn<A> {
-    pub(crate) fn new(system: System, seed: Seed<A>) -> Self {
+    pub(crate) fn new(
+        system: System,
+        seed: Seed<A>,
+        guardian: Guardian,
+        parent: Option<Arc<dyn Control>>,
+    ) -> Self {
         let limit = system.limit();
-        Self { system, seed, name: None, on_panic: None, limit, inbound: Vec::new() }
+        Self { system, seed, name: None, guardian, parent, supervision: None, limit, inbound: Vec::new() }
     }
 
-    /// Gives the actor a name, unique among the live actors of its system.
+    /// Gives the actor a name, unique among the live children of its parent, or at the top of its system.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// What follows a panic. By default an actor spawned from a factory is restarted, one spawned from a value
-    /// is stopped.
-    pub fn on_panic(mut self, directive: Directive) -> Self {
-        self.on_panic = Some(directive);
+    /// How its failures are met, whatever its parent's [`supervision`](Actor::supervision) says.
+    pub fn supervision(mut self, supervision: Supervision) -> Self {
+        self.supervision = Some(supervision);
         self
     }
 
@@ -75,17 +84,17 @@ impl<A: Actor> Spawn<A> {
             name::check("actor", name)?;
         }
         let limit = self.limit.check()?;
-        let default = if self.seed.is_factory() { Directive::Restart } else { Directive::Stop };
         let inbound = extend(self.system.inbound(), self.inbound);
         let mut outbound = self.system.outbound().clone();
         if inbound.is_some() {
             // Whoever sends to this actor says who it is.
             outbound.get_or_insert_with(|| Arc::new([]));
         }
-        let head = Head::new(self.name.map(Arc::from), self.system.clone(), outbound);
+        let name = self.name.map(Arc::from);
+        let head = Head::new(name, self.system.clone(), self.guardian, self.parent, outbound);
         let shared = Arc::new(Shared { mailbox: Mailbox::new(limit), head });
         let enrolment = self.system.enrol(shared.clone())?;
-        let life = live(shared.clone(), enrolment, self.seed, self.on_panic.unwrap_or(default), inbound);
+        let life = live(shared.clone(), enrolment, self.seed, self.supervision, inbound);
         Ok(Starting { cell: Some(Cell::new(Box::pin(life), shared.clone())), shared })
     }
 }

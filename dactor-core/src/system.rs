@@ -1,5 +1,5 @@
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -7,13 +7,15 @@ use futures_util::stream::FuturesUnordered;
 
 use crate::bound::{Limit, Overflow};
 use crate::event::{Events, Observer};
+use crate::path::Guardian;
 use crate::pipeline::{Chain, extend};
 use crate::registry::{Enrolment, Refused, Registry};
 use crate::shared::{Control, Shared};
 use crate::spi::Backend;
+use crate::supervision::Record;
 use crate::{
     Actor, ActorRef, DeadLetterFeed, Error, ErrorKind, Event, Inbound, Outbound, Result, Shed, Source, Spawn,
-    name,
+    Supervision, name,
 };
 
 const DEFAULT_GRACE: Duration = Duration::from_secs(10);
@@ -34,6 +36,9 @@ struct Inner {
     limit: Limit,
     inbound: Chain<dyn Inbound>,
     outbound: Chain<dyn Outbound>,
+    supervision: Supervision,
+    /// Of the actors at the top that are restarted together.
+    record: Mutex<Record>,
     events: Events,
     registry: Registry,
 }
@@ -46,6 +51,7 @@ impl System {
             backend: None,
             grace: DEFAULT_GRACE,
             limit: Limit::NONE,
+            supervision: Supervision::default(),
             inbound: Vec::new(),
             outbound: Vec::new(),
             observers: Vec::new(),
@@ -67,12 +73,18 @@ impl System {
     /// Await it for the ref: the actor has started by then. `on_start` runs in the awaiting task, so dropping
     /// the future before it is ready abandons the actor.
     pub fn spawn<K, S: Source<K>>(&self, source: S) -> Spawn<S::Actor> {
-        Spawn::new(self.clone(), source.into_seed())
+        Spawn::new(self.clone(), source.into_seed(), Guardian::User, None)
     }
 
-    /// The live actor of this name, if there is one and it is an `A`.
+    /// Spawns an actor that serves the others, under `/system`. In a [shutdown](Self::shutdown) it ends after all of
+    /// them, and it is out of reach of [`get`](Self::get).
+    pub fn spawn_service<K, S: Source<K>>(&self, source: S) -> Spawn<S::Actor> {
+        Spawn::new(self.clone(), source.into_seed(), Guardian::System, None)
+    }
+
+    /// The live actor of this name at the top, if there is one and it is an `A`.
     pub fn get<A: Actor>(&self, name: &str) -> Option<ActorRef<A>> {
-        let control = self.inner.registry.get(name)?;
+        let control = self.inner.registry.get(Guardian::User, name)?;
         control.into_any().downcast::<Shared<A>>().ok().map(ActorRef::of)
     }
 
@@ -135,6 +147,22 @@ impl System {
         self.inner.limit
     }
 
+    pub(crate) fn supervision(&self) -> &Supervision {
+        &self.inner.supervision
+    }
+
+    pub(crate) fn record(&self) -> MutexGuard<'_, Record> {
+        self.inner.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The users' actors that have no parent, in the order of their birth.
+    pub(crate) fn top_level(&self) -> Vec<Arc<dyn Control>> {
+        let mut top = self.inner.registry.snapshot();
+        top.retain(|actor| actor.head().parent.is_none() && actor.head().guardian == Guardian::User);
+        top.sort_by_key(|actor| actor.pid());
+        top
+    }
+
     pub(crate) fn inbound(&self) -> &Chain<dyn Inbound> {
         &self.inner.inbound
     }
@@ -153,13 +181,18 @@ impl System {
 
     /// Takes a new actor in, under its name.
     pub(crate) fn enrol(&self, actor: Arc<dyn Control>) -> Result<Enrolment> {
-        let name = actor.head().name.clone();
+        let (name, parent) = (actor.head().name.clone(), actor.head().parent.clone());
         self.inner.registry.enrol(actor).map_err(|refused| {
             let error = match refused {
                 Refused::Closed => Error::new(ErrorKind::SystemShutDown),
                 Refused::NameTaken => {
                     Error::new(ErrorKind::NameTaken).with("actor", name.unwrap_or_default())
                 }
+                Refused::ParentStopped => Error::new(ErrorKind::Stopped),
+            };
+            let error = match parent {
+                Some(parent) => error.with("parent", parent.label()),
+                None => error,
             };
             error.with("system", self.name())
         })
@@ -183,6 +216,7 @@ pub struct SystemBuilder {
     backend: Option<Box<dyn Backend>>,
     grace: Duration,
     limit: Limit,
+    supervision: Supervision,
     inbound: Vec<Arc<dyn Inbound>>,
     outbound: Vec<Arc<dyn Outbound>>,
     observers: Vec<Observer>,
@@ -210,6 +244,13 @@ impl SystemBuilder {
     /// Lets mailboxes refuse new messages while they are too long or too slow, where a spawn does not say otherwise.
     pub fn shed(mut self, shed: Shed) -> Self {
         self.limit.shed = Some(shed);
+        self
+    }
+
+    /// How failures of the actors at the top are met. The default is [`Supervision::default`]. Nobody is above them: one
+    /// that escalates is stopped.
+    pub fn supervision(mut self, supervision: Supervision) -> Self {
+        self.supervision = supervision;
         self
     }
 
@@ -260,6 +301,8 @@ impl SystemBuilder {
             limit: self.limit,
             inbound: extend(&None, self.inbound),
             outbound: extend(&None, self.outbound),
+            supervision: self.supervision,
+            record: Mutex::default(),
             events: Events::new(self.observers),
             registry: Registry::default(),
         };

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use dactor_core::testkit::{Gate, Journal};
-use dactor_core::{About, Context, Directive, ErrorKind, Handler, Inbound, Message, Next, Outcome, Verdict};
+use dactor_core::{
+    About, Context, Directive, ErrorKind, Handler, Inbound, Message, Next, Outcome, Supervision, Verdict,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::body;
@@ -442,7 +444,8 @@ impl Drop for Bad {
 async fn abort_guard_panics(lab: Lab) {
     for spied in [false, true] {
         let (gate, system, token) = (Gate::new(), lab.system(), CancellationToken::new());
-        let spawn = system.spawn(Desk::default).on_panic(Directive::Restart);
+        let spawn =
+            system.spawn(Desk::default).supervision(Supervision::one_for_one().always(Directive::Restart));
         let spawn = if spied { spawn.inbound(Spy::new("a", &Journal::new())) } else { spawn };
         let desk = spawn.await.unwrap();
         let inner = gate.clone();

@@ -48,8 +48,8 @@ pub(super) static RULES: &[Rule] = &[
         "FAIL-05",
         Topic::Failure,
         &[(Topic::Failure, State::Handling), (Topic::Failure, State::Failed)],
-        "A panic in `on_error` ends the actor as failed with that panic; `on_stop` does not run.",
-        "Nobody is left to decide, and the instance cannot be trusted.",
+        "A panic in `on_error` is met like one in a handler: without a factory it ends the actor as failed with that panic; `on_stop` does not run.",
+        "The instance cannot be trusted.",
         body!(on_error_panics),
     ),
     Rule::must(
@@ -138,7 +138,7 @@ async fn restarts(lab: Lab) {
 async fn on_error_panics(lab: Lab) {
     let (journal, system) = (Journal::new(), lab.system());
     let hooks = Hooks { error: Act::Panic("worse"), ..Hooks::default() };
-    let actor = system.spawn(Worker::factory(&journal, hooks)).await.unwrap();
+    let actor = system.spawn(Worker::with(&journal, hooks)).await.unwrap();
     assert_eq!(
         lab.soon("the asker is told", actor.ask(Fail("bad"))).await.unwrap_err().kind(),
         ErrorKind::Failed
@@ -148,8 +148,16 @@ async fn on_error_panics(lab: Lab) {
     };
     assert_eq!((error.kind(), error.get("hook")), (ErrorKind::Panicked, Some("on_error")));
     assert!(error.to_string().contains("worse"), "{error}");
-    assert_eq!(journal.entries(), ["make", "start", "error: bad", "drop"]);
+    assert_eq!(journal.entries(), ["start", "error: bad", "drop"]);
     assert_eq!(system.live(), 0);
+
+    let journal = Journal::new();
+    let hooks = Hooks { error: Act::Panic("worse"), ..Hooks::default() };
+    let actor = system.spawn(Worker::factory(&journal, hooks)).await.unwrap();
+    actor.tell(Fail("bad")).unwrap();
+    lab.soon("it goes on", actor.ask(Note(1))).await.unwrap();
+    let expected = ["make", "start", "error: bad", "drop", "make", "restart: Panicked", "1"];
+    assert_eq!(journal.entries(), expected);
 }
 
 async fn answered_first(lab: Lab) {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use dactor_core::testkit::{Gate, Journal};
-use dactor_core::{ActorRef, Context, Directive, Headers, Overflow, Sender, Verdict};
+use dactor_core::{ActorRef, Context, Directive, Headers, Overflow, Sender, Supervision, Verdict};
 
 use super::body;
 use super::fixture::{Desk, Do, Spy, Tag, give, job, pass, quick};
@@ -232,7 +232,8 @@ async fn apart(lab: Lab) {
         _ => Verdict::Continue,
     });
     for spy in [None, Some(refuses)] {
-        let spawn = system.spawn(Desk::default).on_panic(Directive::Restart);
+        let spawn =
+            system.spawn(Desk::default).supervision(Supervision::one_for_one().always(Directive::Restart));
         let spawn = match spy {
             Some(spy) => spawn.inbound(spy),
             None => spawn,

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use dactor_core::testkit::{Gate, Journal};
 use dactor_core::{
     ActorRef, Context, Directive, ErrorKind, Failure, Handler, Later, Message, Outcome, PendingReply,
+    Supervision,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -214,7 +215,11 @@ async fn wanted(lab: Lab) {
 
 async fn broken(lab: Lab) {
     let (system, events) = lab.observed();
-    let desk = system.spawn(Desk::default()).on_panic(Directive::Resume).await.unwrap();
+    let desk = system
+        .spawn(Desk::default())
+        .supervision(Supervision::one_for_one().always(Directive::Resume))
+        .await
+        .unwrap();
     let fails = |answered: bool| {
         quick(move |desk: &mut Desk, ctx: &mut Context<Desk>| {
             let (later, _) = ctx.reply_later::<Do>();

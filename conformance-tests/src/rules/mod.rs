@@ -14,6 +14,7 @@ mod edge;
 mod ends;
 mod failure;
 mod fairness;
+mod family;
 mod fixture;
 mod forward;
 mod headers;
@@ -54,6 +55,7 @@ static ALL: &[&[Rule]] = &[
     failure::RULES,
     panics::RULES,
     restart::RULES,
+    family::RULES,
     shutdown::RULES,
     bound::RULES,
     line::RULES,

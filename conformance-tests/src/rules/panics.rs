@@ -3,7 +3,7 @@
 use std::any::type_name;
 
 use dactor_core::testkit::{Gate, Journal};
-use dactor_core::{Context, Directive, ErrorKind, Handler, Message, Outcome, StopReason};
+use dactor_core::{Context, Directive, ErrorKind, Handler, Message, Outcome, StopReason, Supervision};
 
 use super::body;
 use crate::actors::{Boom, BoomAtOnce, Count, Hold, Hooks, Note, Worker};
@@ -30,7 +30,7 @@ pub(super) static RULES: &[Rule] = &[
         "PANIC-03",
         Topic::Panic,
         &[(Topic::Panic, State::Handling), (Topic::Panic, State::Failed)],
-        "`on_panic` decides: `Resume` keeps the state, `Stop` ends an actor that could be restarted.",
+        "The supervision decides: `Resume` keeps the state, `Stop` ends an actor that could be restarted.",
         "Only the author knows what a panic leaves behind.",
         body!(directive),
     ),
@@ -103,15 +103,22 @@ async fn value_stops(lab: Lab) {
 async fn directive(lab: Lab) {
     let system = lab.system();
     let journal = Journal::new();
-    let actor = system.spawn(Worker::new(&journal)).on_panic(Directive::Resume).await.unwrap();
+    let actor = system
+        .spawn(Worker::new(&journal))
+        .supervision(Supervision::one_for_one().always(Directive::Resume))
+        .await
+        .unwrap();
     lab.soon("the actor answers", actor.ask(Note(1))).await.unwrap();
     actor.tell(Boom("bang")).unwrap();
     assert_eq!(lab.soon("the actor goes on", actor.ask(Count())).await.unwrap(), 1, "the state is kept");
     assert_eq!(journal.entries(), ["start", "1"]);
 
     let journal = Journal::new();
-    let actor =
-        system.spawn(Worker::factory(&journal, Hooks::default())).on_panic(Directive::Stop).await.unwrap();
+    let actor = system
+        .spawn(Worker::factory(&journal, Hooks::default()))
+        .supervision(Supervision::one_for_one().always(Directive::Stop))
+        .await
+        .unwrap();
     actor.tell(Boom("bang")).unwrap();
     let reason = lab.soon("the actor ends", actor.wait()).await;
     assert_eq!(reason.failure().expect("a failure").kind(), ErrorKind::Panicked);
@@ -120,7 +127,11 @@ async fn directive(lab: Lab) {
 
 async fn odd_panics(lab: Lab) {
     let (system, events) = lab.observed();
-    let actor = system.spawn(Worker::new(&Journal::new())).on_panic(Directive::Resume).await.unwrap();
+    let actor = system
+        .spawn(Worker::new(&Journal::new()))
+        .supervision(Supervision::one_for_one().always(Directive::Resume))
+        .await
+        .unwrap();
     let error = lab.soon("the asker is told", actor.ask(BoomAtOnce("early"))).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Panicked);
     assert!(error.to_string().contains("early"), "{error}");

@@ -3,9 +3,12 @@
 use std::error::Error as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use dactor_core::testkit::{Faults, Gate, Journal};
-use dactor_core::{Actor, Context, Directive, Error, ErrorKind, Handler, Message, Outcome, StopReason};
+use dactor_core::{
+    Actor, Context, Directive, Error, ErrorKind, Handler, Message, Outcome, StopReason, Supervision,
+};
 
 use super::body;
 use crate::actors::{Act, Boom, Count, Hold, Hooks, Note, Worker};
@@ -40,7 +43,7 @@ pub(super) static RULES: &[Rule] = &[
         "RESTART-04",
         Topic::Panic,
         &[(Topic::Panic, State::Failed), (Topic::Failure, State::Failed)],
-        "When `on_restart` fails or panics, or the factory panics, the actor ends as failed with that error; the queue goes to dead letters.",
+        "When `on_restart` fails or panics, or the factory panics, that is another failure: it is tried again within the budget, then the actor ends as failed with that error; the queue goes to dead letters.",
         "A restart that fails must not be tried for ever.",
         body!(fails),
     ),
@@ -132,7 +135,8 @@ async fn fails(lab: Lab) {
     {
         let (journal, system) = (Journal::new(), lab.system());
         let hooks = Hooks { restart, ..Hooks::default() };
-        let actor = system.spawn(Worker::factory(&journal, hooks)).await.unwrap();
+        let twice = Supervision::one_for_one().budget(2, Duration::from_secs(600));
+        let actor = system.spawn(Worker::factory(&journal, hooks)).supervision(twice).await.unwrap();
         let gate = Gate::new();
         actor.tell(Hold(1, gate.clone())).unwrap();
         lab.soon("the handler runs", gate.reached()).await;
@@ -145,8 +149,9 @@ async fn fails(lab: Lab) {
         };
         assert_eq!((error.kind(), error.get("hook")), (kind, Some("on_restart")));
         assert!(error.to_string().contains("still bad"), "{error}");
+        let again = format!("restart: {kind:?}");
         let expected = ["make", "start", "hold 1", "held 1", "drop", "make", "restart: Panicked", "drop"];
-        assert_eq!(journal.entries(), expected);
+        assert_eq!(journal.entries(), [&expected[..], &["make", &again, "drop"]].concat());
         assert_eq!((system.live(), system.dead_letters()), (0, 1));
     }
     let (made, journal) = (Arc::new(AtomicUsize::new(0)), Journal::new());
@@ -154,7 +159,8 @@ async fn fails(lab: Lab) {
         0 => Worker::new(&journal),
         _ => panic!("no material"),
     };
-    let actor = lab.system().spawn(factory).await.unwrap();
+    let once = Supervision::one_for_one().budget(1, Duration::from_secs(600));
+    let actor = lab.system().spawn(factory).supervision(once).await.unwrap();
     actor.tell(Boom("bang")).unwrap();
     let StopReason::Failed(error) = lab.soon("the actor ends", actor.wait()).await else {
         panic!("not failed")
@@ -164,8 +170,8 @@ async fn fails(lab: Lab) {
 
 async fn no_factory(lab: Lab) {
     let journal = Journal::new();
-    let actor =
-        lab.system().spawn(Worker::new(&journal)).on_panic(Directive::Restart).name("a").await.unwrap();
+    let restart = Supervision::one_for_one().always(Directive::Restart);
+    let actor = lab.system().spawn(Worker::new(&journal)).supervision(restart).name("a").await.unwrap();
     actor.tell(Boom("bang")).unwrap();
     let StopReason::Failed(error) = lab.soon("the actor ends", actor.wait()).await else {
         panic!("not failed")
