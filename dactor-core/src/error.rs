@@ -56,8 +56,10 @@ pub enum ErrorKind {
     InvalidName,
     /// The system has been shut down and spawns nothing more.
     SystemShutDown,
-    /// Some actors did not end by themselves within the grace period of the shutdown.
+    /// Some actors did not end by themselves within the grace period of the shutdown, or a phase of it was not done.
     ShutdownIncomplete,
+    /// A phase of the shutdown has no name, a name that another one has, or is not there.
+    InvalidPhase,
     /// The call needs a tokio runtime and was made outside of one.
     NoRuntime,
     /// The system was built without a backend.
@@ -94,7 +96,8 @@ impl ErrorKind {
             Self::NameTaken => "the name is taken",
             Self::InvalidName => "the name is not valid",
             Self::SystemShutDown => "the system has been shut down",
-            Self::ShutdownIncomplete => "not every actor ended by itself",
+            Self::ShutdownIncomplete => "not everything ended by itself",
+            Self::InvalidPhase => "the phase of the shutdown is not valid",
             Self::NoRuntime => "there is no tokio runtime here",
             Self::NoBackend => "the system has no backend",
             Self::Backend => "the backend failed",

@@ -26,6 +26,7 @@ mod names;
 mod native;
 mod outbound;
 mod panics;
+mod phases;
 mod priority;
 mod race;
 mod refs;
@@ -57,6 +58,7 @@ static ALL: &[&[Rule]] = &[
     restart::RULES,
     family::RULES,
     shutdown::RULES,
+    phases::RULES,
     bound::RULES,
     line::RULES,
     priority::RULES,
