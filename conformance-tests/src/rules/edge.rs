@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use dactor_core::testkit::{Gate, Journal};
-use dactor_core::{About, Context, Directive, ErrorKind, Handler, Inbound, Message, Next, Outcome, Verdict};
+use dactor_core::{
+    About, Around, Context, Directive, ErrorKind, Handler, Inbound, Message, Next, Outcome, Verdict,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::body;
@@ -266,6 +268,12 @@ async fn forward_outbound(lab: Lab) {
 
 struct After;
 impl Inbound for After {
+    fn scope(&self) -> Option<&dyn Around> {
+        Some(self)
+    }
+}
+
+impl Around for After {
     fn around<'a>(&'a self, about: &'a About<'a>, next: Next<'a>) -> Next<'a> {
         let message = about.message_type();
         Box::pin(async move {
@@ -492,6 +500,12 @@ async fn promise_complete_panics(lab: Lab) {
 
 struct Waits(Gate);
 impl Inbound for Waits {
+    fn scope(&self) -> Option<&dyn Around> {
+        Some(self)
+    }
+}
+
+impl Around for Waits {
     fn around<'a>(&'a self, about: &'a About<'a>, next: Next<'a>) -> Next<'a> {
         let message = about.message_type();
         Box::pin(async move {
