@@ -13,11 +13,11 @@ use futures_util::FutureExt;
 use crate::end::{End, Sequel};
 use crate::envelope::{Handled, Running, Scene, unwanted};
 use crate::handling::start;
-use crate::interceptor::{About, Inbound, Mode, Next};
+use crate::interceptor::{About, Delivery, Inbound, Mode, Next};
 use crate::mailbox::Ending;
 use crate::owed::{Owed, Told};
 use crate::panic::{Panic, contain, discard};
-use crate::pipeline::Passage;
+use crate::pipeline::{Passage, receive};
 use crate::reply::Asker;
 use crate::shared::Shared;
 use crate::turn::{Entered, Until};
@@ -31,7 +31,7 @@ pub(crate) fn intercept<'a, A: Handler<M>, M: Message, O: Owed<M::Reply> + 'a>(
     scene: Scene<'a, A>,
     chain: &'a [Arc<dyn Inbound>],
     message: M,
-    headers: Headers,
+    mut headers: Headers,
     mode: Mode,
     mut owed: O,
 ) -> Running<'a> {
@@ -39,19 +39,26 @@ pub(crate) fn intercept<'a, A: Handler<M>, M: Message, O: Owed<M::Reply> + 'a>(
     let sender = headers.get::<Sender>().map(|Sender(pid)| *pid);
     let about = About { target, message: type_name::<M>(), mode, sender, behind, headers: Headers::NONE };
     // An interceptor is the actor's code, like the handler.
-    let entered = Entered::new(target.head.pid);
+    let _entered = Entered::new(target.head.pid);
     owed.hold();
-    let mut watched = Watched { passage: Passage::new(chain, about, headers), owed, target };
-    let running = match watched.passage.receive(&message) {
+    let mut seen = 0;
+    let delivery = &mut Delivery { about, headers: &mut headers, message: &message };
+    let received = receive(chain, delivery, &mut seen);
+    let passage = Passage::new(&chain[..seen], about, headers);
+    match received {
         Ok(way) if way.is_clear() => {
-            ctx.begin(watched.passage.headers().clone(), watched.owed.asker());
-            start(actor, ctx, message, watched)
+            ctx.begin(passage.headers().clone(), owed.asker());
+            start(actor, ctx, message, Watched { passage, owed, target })
         }
-        Ok(way) => Running::from_or_box(detour(actor, ctx, message, watched, way.delay)),
-        Err(error) => Running::from_or_box(ready(watched.refuse(message, error))),
-    };
-    drop(entered);
-    running
+        Ok(way) => {
+            let watched = Watched { passage, owed, target };
+            Running::from_or_box(detour(actor, ctx, message, watched, way.delay))
+        }
+        Err(error) => {
+            let mut watched = Watched { passage, owed, target };
+            Running::from_or_box(ready(watched.refuse(message, error)))
+        }
+    }
 }
 
 /// A message whose end its interceptors see before its asker does, also when it is dropped: in this order.

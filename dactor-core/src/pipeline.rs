@@ -111,31 +111,35 @@ impl Way {
     }
 }
 
-/// One message on its way through the inbound interceptors of its actor. Each that saw it sees its end, once:
+/// Runs `on_receive`, and gives the way that the interceptors leave to the handler.
+///
+/// Counts those who have seen it.
+pub(crate) fn receive(
+    chain: &[Arc<dyn Inbound>],
+    delivery: &mut Delivery<'_>,
+    seen: &mut usize,
+) -> Result<Way> {
+    let mut scoped = false;
+    let delay = judge(chain, delivery, |interceptor, delivery| {
+        *seen += 1;
+        scoped |= interceptor.scope().is_some();
+        interceptor.on_receive(delivery)
+    })?;
+    Ok(Way { delay, scoped })
+}
+
+/// One message that inbound interceptors of its actor have received. Each that saw it sees its end, once:
 /// dropped on the way, because the actor was killed, it ends as `Stopped`.
 pub(crate) struct Passage<'a> {
-    chain: &'a [Arc<dyn Inbound>],
+    seen: &'a [Arc<dyn Inbound>],
     about: About<'a>,
     headers: Headers,
-    seen: usize,
 }
 
 impl<'a> Passage<'a> {
-    pub(crate) fn new(chain: &'a [Arc<dyn Inbound>], about: About<'a>, headers: Headers) -> Self {
-        Self { chain, about, headers, seen: 0 }
-    }
-
-    /// Runs `on_receive`, and gives the way that the interceptors leave to the handler.
-    pub(crate) fn receive(&mut self, message: &(dyn Any + Send)) -> Result<Way> {
-        let Self { chain, about, headers, seen } = self;
-        let mut delivery = Delivery { about: *about, headers, message };
-        let mut scoped = false;
-        let delay = judge(chain, &mut delivery, |interceptor, delivery| {
-            *seen += 1;
-            scoped |= interceptor.scope().is_some();
-            interceptor.on_receive(delivery)
-        })?;
-        Ok(Way { delay, scoped })
+    /// For those who have seen it.
+    pub(crate) fn new(seen: &'a [Arc<dyn Inbound>], about: About<'a>, headers: Headers) -> Self {
+        Self { seen, about, headers }
     }
 
     pub(crate) fn message_type(&self) -> &'static str {
@@ -155,7 +159,7 @@ impl<'a> Passage<'a> {
     /// Puts the scopes of all interceptors around the handler, that of the first outermost.
     pub(crate) fn around<'b>(&'b self, about: &'b About<'b>, handler: Next<'b>) -> Result<Next<'b>> {
         let scopes = || {
-            let scopes = self.chain.iter().rev().filter_map(|interceptor| interceptor.scope());
+            let scopes = self.seen.iter().rev().filter_map(|interceptor| interceptor.scope());
             scopes.fold(handler, |next, scope| scope.around(about, next))
         };
         contain(scopes).map_err(|panic| broken(about, panic))
@@ -179,7 +183,7 @@ impl<'a> Passage<'a> {
         let seen = std::mem::take(&mut self.seen);
         let about = About { headers: &self.headers, ..self.about };
         let mut completion = Completion { about, headers: &self.headers, outcome, reply_headers };
-        conclude(&self.chain[..seen], &mut completion, |interceptor, completion| {
+        conclude(seen, &mut completion, |interceptor, completion| {
             interceptor.on_complete(completion);
         })
     }
@@ -187,7 +191,7 @@ impl<'a> Passage<'a> {
 
 impl Drop for Passage<'_> {
     fn drop(&mut self) {
-        if self.seen > 0 {
+        if !self.seen.is_empty() {
             let stopped = error(&self.about, ErrorKind::Stopped);
             let _ = self.complete(Err(&stopped), &mut Headers::default());
         }
