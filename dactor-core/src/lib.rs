@@ -8,6 +8,7 @@ mod actor;
 mod ask;
 mod bound;
 mod context;
+mod end;
 mod envelope;
 mod error;
 mod event;
@@ -69,7 +70,7 @@ pub use event::{DeadLetter, DeadLetterFeed, Event, Lagged};
 pub use failure::{Failure, Outcome};
 pub use headers::{Deadline, Header, Headers, Sender, TraceParent};
 pub use identity::{ActorId, ActorIdError, ActorIdField, ActorIdWarning, CorrelationId, NodeId, NodeIdError};
-pub use interceptor::{About, Completion, Delivery, Inbound, Mode, Next, Outbound, Verdict};
+pub use interceptor::{About, Around, Completion, Delivery, Inbound, Mode, Next, Outbound, Verdict};
 pub use later::Later;
 pub use message::{Message, SentTo};
 #[doc(no_inline)]

@@ -55,7 +55,13 @@ impl Phase {
     }
 }
 
-type Task = Box<dyn FnOnce() -> Pin<Box<dyn Future<Output = Outcome<()>> + Send>> + Send>;
+/// Something to do, and its name.
+struct Task {
+    name: String,
+    code: Box<dyn FnOnce() -> Doing + Send>,
+}
+
+type Doing = Pin<Box<dyn Future<Output = Outcome<()>> + Send>>;
 
 /// The phases of one system, and what is to be done in them.
 #[derive(Default)]
@@ -65,7 +71,7 @@ pub(crate) struct Phases {
 
 struct Plan {
     phase: Phase,
-    tasks: Vec<(String, Task)>,
+    tasks: Vec<Task>,
     begun: bool,
 }
 
@@ -88,7 +94,7 @@ impl Phases {
         self.plans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, phase: &str, name: String, task: Task) -> Result<()> {
+    fn add(&self, phase: &str, task: Task) -> Result<()> {
         let mut plans = self.lock();
         let known = || plans.iter().map(|plan| &*plan.phase.name).collect::<Vec<_>>().join(" ");
         let Some(at) = plans.iter().position(|plan| plan.phase.name == phase) else {
@@ -98,32 +104,29 @@ impl Phases {
         };
         let plan = &mut plans[at];
         if plan.begun {
-            return Err(Error::new(ErrorKind::SystemShutDown).with("phase", phase).with("task", name));
+            return Err(Error::new(ErrorKind::SystemShutDown).with("phase", phase).with("task", task.name));
         }
-        plan.tasks.push((name, task));
+        plan.tasks.push(task);
         Ok(())
     }
 
     /// Runs the phases of one moment, and says what was not done. They run once.
     pub(crate) async fn run(&self, moment: Moment) -> Vec<String> {
         let mut undone = Vec::new();
-        let mut next = 0;
-        while let Some((at, phase, tasks)) = self.begin(moment, next) {
-            next = at + 1;
+        while let Some((phase, tasks)) = self.begin(moment) {
             tracing::info!(phase = %phase.name, tasks = tasks.len(), "shutdown");
-            let ends =
-                join_all(tasks.into_iter().map(|(name, task)| perform(name, task, phase.within))).await;
+            let ends = join_all(tasks.into_iter().map(|task| perform(task, phase.within))).await;
             undone.extend(ends.into_iter().flatten().map(|why| format!("{}: {why}", phase.name)));
         }
         undone
     }
 
-    fn begin(&self, moment: Moment, from: usize) -> Option<(usize, Phase, Vec<(String, Task)>)> {
+    /// The next phase of this moment, with its tasks.
+    fn begin(&self, moment: Moment) -> Option<(Phase, Vec<Task>)> {
         let mut plans = self.lock();
-        let mut due = plans.iter_mut().enumerate().skip(from);
-        let (at, plan) = due.find(|(_, plan)| plan.phase.moment == moment && !plan.begun)?;
+        let plan = plans.iter_mut().find(|plan| plan.phase.moment == moment && !plan.begun)?;
         plan.begun = true;
-        Some((at, plan.phase.clone(), mem::take(&mut plan.tasks)))
+        Some((plan.phase.clone(), mem::take(&mut plan.tasks)))
     }
 }
 
@@ -132,9 +135,9 @@ fn invalid(phase: &str) -> Error {
 }
 
 /// Does one task; what it says when it was not done.
-async fn perform(name: String, task: Task, within: Duration) -> Option<String> {
-    let task = AssertUnwindSafe(async { task().await }).catch_unwind();
-    match timeout(within, task).await {
+async fn perform(Task { name, code }: Task, within: Duration) -> Option<String> {
+    let done = AssertUnwindSafe(async { code().await }).catch_unwind();
+    match timeout(within, done).await {
         Ok(Ok(Ok(()))) => None,
         Ok(Ok(Err(failure))) => Some(format!("{name} failed: {failure}")),
         Ok(Err(payload)) => Some(format!("{name} panicked: {}", Panic::new(payload))),
@@ -172,7 +175,8 @@ impl System {
         task: impl Into<String>,
         code: impl FnOnce() -> F + Send + 'static,
     ) -> Result<()> {
-        self.phases().add(phase, task.into(), Box::new(move || Box::pin(code())))
+        let code = Box::new(move || -> Doing { Box::pin(code()) });
+        self.phases().add(phase, Task { name: task.into(), code })
     }
 }
 

@@ -59,7 +59,10 @@ impl<T> Queue<T> {
 
     /// Gives memory back beyond this many places.
     pub(crate) fn shrink_to(&mut self, places: usize) {
-        self.rest.shrink_to(places);
+        // Asked before every wait, and hardly ever with anything to give back.
+        if self.rest.capacity() > places {
+            self.rest.shrink_to(places);
+        }
     }
 
     #[cfg(test)]
