@@ -6,11 +6,13 @@
 
 mod actor;
 mod ask;
+mod attached;
 mod bound;
 mod context;
 mod envelope;
 mod error;
 mod event;
+mod exclusive;
 mod failure;
 mod family;
 mod handling;
@@ -47,6 +49,7 @@ mod shed;
 mod shutdown;
 mod spawn;
 pub mod spi;
+mod stash;
 mod stop;
 mod supervision;
 mod sync;
@@ -55,11 +58,13 @@ mod system;
 pub mod testkit;
 #[cfg(feature = "serde")]
 mod text_serde;
+mod timers;
 mod turn;
 mod watch;
 
 pub use actor::{Actor, Directive, Handler};
 pub use ask::Ask;
+pub use attached::Attached;
 pub use bound::Overflow;
 pub use context::Context;
 pub use error::{Error, ErrorKind, Result, SendError};
@@ -84,4 +89,5 @@ pub use spawn::{Spawn, Spawning};
 pub use stop::StopReason;
 pub use supervision::{Backoff, Supervision};
 pub use system::{System, SystemBuilder};
+pub use timers::{MissedTick, Timer, TimerKey};
 pub use watch::Terminated;
