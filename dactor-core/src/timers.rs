@@ -27,8 +27,9 @@ use crate::{Actor, Context, Error, ErrorKind, Headers, Result, SentTo};
 
 /// Timers. They belong to the instance: a restart and every end of the actor cancel them all.
 ///
-/// A tick is queued behind the messages that wait when it is due, and takes no room in a bounded mailbox. An actor that
-/// is [draining](crate::ActorRef::drain) gets no new ticks, nor does one that sets a timer in `on_stop`.
+/// What is due is queued between two messages, behind all that wait by then, and takes no room in a bounded mailbox. Its
+/// message is told: interceptors see it, and a failure is one like others. An actor that is
+/// [draining](crate::ActorRef::drain) gets nothing more from its timers, nor does one that sets a timer in `on_stop`.
 impl<A: Actor> Context<A> {
     /// Sends this actor a message after a while. The key that it returns [cancels](Self::cancel_timer) it.
     ///

@@ -25,6 +25,7 @@ mod line;
 mod names;
 mod native;
 mod outbound;
+mod overdue;
 mod panics;
 mod priority;
 mod race;
@@ -36,6 +37,8 @@ mod shutdown;
 mod start;
 mod stop;
 mod timeout;
+mod timer_ends;
+mod timers;
 mod visible;
 mod wait;
 
@@ -56,6 +59,9 @@ static ALL: &[&[Rule]] = &[
     panics::RULES,
     restart::RULES,
     family::RULES,
+    timers::RULES,
+    overdue::RULES,
+    timer_ends::RULES,
     shutdown::RULES,
     bound::RULES,
     line::RULES,
