@@ -35,7 +35,9 @@ mod scope;
 mod shed;
 mod shutdown;
 mod start;
+mod stash;
 mod stop;
+mod streams;
 mod timeout;
 mod timer_ends;
 mod timers;
@@ -62,6 +64,8 @@ static ALL: &[&[Rule]] = &[
     timers::RULES,
     overdue::RULES,
     timer_ends::RULES,
+    stash::RULES,
+    streams::RULES,
     shutdown::RULES,
     bound::RULES,
     line::RULES,
