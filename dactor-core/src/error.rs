@@ -30,6 +30,12 @@ pub enum ErrorKind {
     ChildFailed,
     /// An actor cannot be watched by itself.
     InvalidWatch,
+    /// A timer cannot have this time.
+    InvalidTimer,
+    /// The actor has stashed as many messages as it may.
+    StashFull,
+    /// The stream that a message came from was detached before the message was handled.
+    Detached,
     /// The reply did not arrive within the time the asker allowed.
     Timeout,
     /// The asker cancelled the ask.
@@ -83,6 +89,9 @@ impl ErrorKind {
             Self::Panicked => "the handler panicked",
             Self::ChildFailed => "a child failed",
             Self::InvalidWatch => "an actor cannot watch itself",
+            Self::InvalidTimer => "the timer is not valid",
+            Self::StashFull => "the stash is full",
+            Self::Detached => "its stream has been detached",
             Self::Timeout => "no reply in time",
             Self::Cancelled => "the ask was cancelled",
             Self::NoReply => "the promised reply was dropped",

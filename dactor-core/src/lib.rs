@@ -6,12 +6,14 @@
 
 mod actor;
 mod ask;
+mod attached;
 mod bound;
 mod context;
 mod end;
 mod envelope;
 mod error;
 mod event;
+mod exclusive;
 mod failure;
 mod family;
 mod handling;
@@ -50,6 +52,7 @@ mod shed;
 mod shutdown;
 mod spawn;
 pub mod spi;
+mod stash;
 mod stop;
 mod supervision;
 mod sync;
@@ -58,11 +61,13 @@ mod system;
 pub mod testkit;
 #[cfg(feature = "serde")]
 mod text_serde;
+mod timers;
 mod turn;
 mod watch;
 
 pub use actor::{Actor, Directive, Handler};
 pub use ask::Ask;
+pub use attached::Attached;
 pub use bound::Overflow;
 pub use context::Context;
 pub use error::{Error, ErrorKind, Result, SendError};
@@ -88,4 +93,5 @@ pub use spawn::{Spawn, Spawning};
 pub use stop::StopReason;
 pub use supervision::{Backoff, Supervision};
 pub use system::{System, SystemBuilder};
+pub use timers::{MissedTick, Timer, TimerKey};
 pub use watch::Terminated;

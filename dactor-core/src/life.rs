@@ -25,7 +25,7 @@ use tokio::time::Instant;
 use crate::envelope::{Envelope, Handled, Labelled, Scene};
 use crate::family::{Summons, all_ended, signal_all, summon};
 use crate::linger::Linger;
-use crate::mailbox::{Ending, Item, Park, Taken};
+use crate::mailbox::{Ending, Park, Taken};
 use crate::owed::Told;
 use crate::panic::{Panic, contain, discard};
 use crate::pipeline::Chain;
@@ -63,7 +63,7 @@ impl<A: Actor> Estate<A> {
         }
         self.shared.head.family.close();
         let rest = self.shared.mailbox.close();
-        for envelope in self.batch.by_ref().chain(rest).filter(|envelope| !envelope.is_notice()) {
+        for envelope in self.batch.by_ref().chain(rest).filter(Envelope::is_letter) {
             // Dropping a message runs user code.
             if let Err(panic) = contain(|| self.shared.refuse(envelope)) {
                 tracing::warn!(actor = %self.shared.label(), %panic, "a refused message panicked");
@@ -118,15 +118,16 @@ pub(crate) fn live<A: Actor>(
     seed: Seed<A>,
     supervision: Option<Supervision>,
     inbound: Chain<dyn Inbound>,
+    stash: usize,
 ) -> impl Future<Output = ()> + Send {
-    let ctx = Context::new(ActorRef::of(shared.clone()));
+    let ctx = Context::new(ActorRef::of(shared.clone()), stash);
     let estate =
         Estate { shared, batch: Queue::new(), closed: false, started: false, enrolment: Some(enrolment) };
     let supervision = supervision.map(Box::new);
     let mut alive = Alive { seed, ctx, supervision, record: None, inbound, estate };
     async move {
         let reason = alive.run().await;
-        alive.estate.close();
+        alive.close();
         if alive.has_children() {
             let children = alive.estate.shared.head.family.children();
             signal_all(&children, Ending::Kill);
@@ -160,7 +161,7 @@ impl<A: Actor> Alive<A> {
         pause(&self.estate.shared.head.slate, Progress::Started).await;
         let left = self.messages().await;
         // From here on nobody waits in vain, however long `on_stop` takes.
-        self.estate.close();
+        self.close();
         let (reason, sound) = match left {
             Left::Sound(reason) => (reason, true),
             Left::Lost(reason) => (reason, false),
@@ -174,6 +175,12 @@ impl<A: Actor> Alive<A> {
             return StopReason::Killed;
         }
         if sound { self.stop(reason).await } else { reason }
+    }
+
+    /// Refuses what will not be handled any more: what was put aside is older than what waits.
+    fn close(&mut self) {
+        self.ctx.close();
+        self.estate.close();
     }
 
     fn has_children(&self) -> bool {
@@ -261,6 +268,7 @@ impl<A: Actor> Alive<A> {
                 unreachable!("a failed restart ends the loop");
             };
             let message = envelope.message_type();
+            let counts = ctx.idles && envelope.is_letter();
             // Pinned where it is made: a running handler is large, and moving it is what a tell would cost.
             let outcome = {
                 let scene = Scene {
@@ -273,6 +281,9 @@ impl<A: Actor> Alive<A> {
                 let running = pin!(envelope.dispatch(scene));
                 guarded(shared, running).await
             };
+            if counts {
+                ctx.is_active();
+            }
             let (failure, directive) = match outcome {
                 Ok(Handled::Done) => continue,
                 Ok(Handled::Unheard) => {
@@ -312,6 +323,8 @@ impl<A: Actor> Alive<A> {
     /// Does what the cell is called for beside its messages.
     async fn look_up(&mut self) -> Result<(), Left> {
         self.estate.shared.mailbox.answer_call();
+        self.ctx.unstashed().for_each(|envelope| self.estate.batch.push_front(envelope));
+        self.ctx.ring();
         for summons in self.estate.shared.head.family.summons() {
             match summons {
                 Summons::Restart { failure, after } => self.restart(failure, after).await?,
@@ -400,6 +413,7 @@ impl<A: Actor> Alive<A> {
             for child in self.estate.shared.head.family.children() {
                 self.ctx.forget(child.pid());
             }
+            self.ctx.part_with_instance();
             if self.has_children() {
                 self.dismiss(Ending::Stop).await.map_err(killed)?;
             }
@@ -410,6 +424,7 @@ impl<A: Actor> Alive<A> {
             back_off(&self.estate.shared, after).await?;
             let again = match self.start(Some(&failure)).await {
                 Ok(()) => {
+                    self.ctx.unstash_all();
                     let shared = &*self.estate.shared;
                     shared.head.system.events().restarted(shared, &failure);
                     return Ok(());

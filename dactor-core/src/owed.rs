@@ -42,10 +42,10 @@ pub(crate) trait Owed<R>: Send {
     fn is_aborted(&mut self, cx: &mut TaskContext<'_>) -> bool;
 }
 
-/// For a message that was told.
-pub(crate) struct Nothing;
+/// For a message that was told. What is in it is dropped when the message has been handled.
+pub(crate) struct Nothing<D = ()>(pub(crate) D);
 
-impl<R> Owed<R> for Nothing {
+impl<R, D: Send> Owed<R> for Nothing<D> {
     fn give(&mut self, _: Result<R>) -> Told {
         Told::NotAsked
     }

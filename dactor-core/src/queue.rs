@@ -36,7 +36,6 @@ impl<T> Queue<T> {
     }
 
     /// Puts an item in front of all others.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the stash"))]
     pub(crate) fn push_front(&mut self, item: T) {
         if self.rest.capacity() == 0 && self.first.is_none() {
             self.first = Some(item);

@@ -6,7 +6,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::task::Poll;
+use std::task::{Poll, Wake};
 
 use tokio::sync::SetOnce;
 use tokio::task::coop::cooperative;
@@ -320,6 +320,13 @@ impl<A: Actor> Control for Shared<A> {
 
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
         self
+    }
+}
+
+/// Wakes the cell for something beside its messages, wherever it is: so it is the waker of an actor's timers.
+impl<A: Actor> Wake for Shared<A> {
+    fn wake(self: Arc<Self>) {
+        self.call();
     }
 }
 

@@ -25,6 +25,7 @@ mod line;
 mod names;
 mod native;
 mod outbound;
+mod overdue;
 mod panics;
 mod phases;
 mod priority;
@@ -35,8 +36,12 @@ mod scope;
 mod shed;
 mod shutdown;
 mod start;
+mod stash;
 mod stop;
+mod streams;
 mod timeout;
+mod timer_ends;
+mod timers;
 mod visible;
 mod wait;
 
@@ -57,6 +62,11 @@ static ALL: &[&[Rule]] = &[
     panics::RULES,
     restart::RULES,
     family::RULES,
+    timers::RULES,
+    overdue::RULES,
+    timer_ends::RULES,
+    stash::RULES,
+    streams::RULES,
     shutdown::RULES,
     phases::RULES,
     bound::RULES,
