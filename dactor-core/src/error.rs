@@ -129,7 +129,7 @@ pub struct Error {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Inner {
     kind: ErrorKind,
     context: Vec<(&'static str, String)>,
@@ -146,9 +146,7 @@ impl Error {
     /// Adds a named piece of context.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl fmt::Display) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            inner.context.push((name, value.to_string()));
-        }
+        Arc::make_mut(&mut self.inner).context.push((name, value.to_string()));
         self
     }
 
@@ -159,17 +157,13 @@ impl Error {
     }
 
     pub(crate) fn because_shared(mut self, source: Arc<dyn StdError + Send + Sync>) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            inner.source = Some(source);
-        }
+        Arc::make_mut(&mut self.inner).source = Some(source);
         self
     }
 
     /// Says when it makes sense to try again.
     pub(crate) fn with_retry_after(mut self, after: Duration) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            inner.retry_after = Some(after);
-        }
+        Arc::make_mut(&mut self.inner).retry_after = Some(after);
         self.with("retry after", format!("{after:?}"))
     }
 

@@ -39,8 +39,9 @@ struct Inner {
     inbound: Chain<dyn Inbound>,
     outbound: Chain<dyn Outbound>,
     supervision: Supervision,
-    /// Of the actors at the top that are restarted together.
-    record: Mutex<Record>,
+    /// Of the actors at the top that are restarted together: those of the users, and the system's own.
+    users: Mutex<Record>,
+    services: Mutex<Record>,
     phases: Phases,
     /// Held while it is being shut down.
     closing: tokio::sync::Mutex<()>,
@@ -176,14 +177,15 @@ impl System {
         self.inner.ended.wait().await;
     }
 
-    pub(crate) fn record(&self) -> MutexGuard<'_, Record> {
-        self.inner.record.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn record(&self, guardian: Guardian) -> MutexGuard<'_, Record> {
+        let record = if guardian == Guardian::User { &self.inner.users } else { &self.inner.services };
+        record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The users' actors that have no parent, in the order of their birth.
-    pub(crate) fn top_level(&self) -> Vec<Arc<dyn Control>> {
+    /// The actors right below a guardian, in the order of their birth.
+    pub(crate) fn top_level(&self, guardian: Guardian) -> Vec<Arc<dyn Control>> {
         let mut top = self.inner.registry.snapshot();
-        top.retain(|actor| actor.head().parent.is_none() && actor.head().guardian == Guardian::User);
+        top.retain(|actor| actor.head().parent.is_none() && actor.head().guardian == guardian);
         top.sort_by_key(|actor| actor.pid());
         top
     }
@@ -334,7 +336,8 @@ impl SystemBuilder {
             inbound: extend(&None, self.inbound),
             outbound: extend(&None, self.outbound),
             supervision: self.supervision,
-            record: Mutex::default(),
+            users: Mutex::default(),
+            services: Mutex::default(),
             phases: Phases::new(self.phases)?,
             closing: tokio::sync::Mutex::default(),
             ended: SetOnce::new(),

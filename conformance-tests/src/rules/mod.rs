@@ -22,6 +22,7 @@ mod inbound;
 mod kill;
 mod later;
 mod line;
+mod member;
 mod names;
 mod native;
 mod outbound;
