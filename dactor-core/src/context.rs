@@ -8,15 +8,14 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::ask::Target;
-use crate::envelope::Labelled;
 use crate::later::Later;
 use crate::post::Manner;
 use crate::reply::{Asker, Sink};
 use crate::shared::{Head, Shared};
 use crate::watch::Watching;
 use crate::{
-    Actor, ActorRef, Error, ErrorKind, Failure, Handler, Header, Headers, Message, Outcome, Pid, Result,
-    SentTo, Source, Spawn, System, Terminated,
+    Actor, ActorPath, ActorRef, Error, ErrorKind, Failure, Handler, Header, Headers, Message, Outcome, Pid,
+    Result, SentTo, Source, Spawn, System, Terminated,
 };
 
 /// What a handler or hook knows about its own actor, and about the message in hand.
@@ -61,6 +60,11 @@ impl<A: Actor> Context<A> {
     /// This actor's name, if it was spawned with one.
     pub fn name(&self) -> Option<&str> {
         self.myself.name()
+    }
+
+    /// This actor's path, with its number as the UID: see [`ActorRef::path`].
+    pub fn path(&self) -> ActorPath {
+        self.myself.path()
     }
 
     /// The system this actor lives in.
@@ -127,7 +131,7 @@ impl<A: Actor> Context<A> {
         A: Handler<Terminated>,
     {
         if other.id() == self.id() {
-            return Err(Error::new(ErrorKind::InvalidWatch).with("actor", other.label()));
+            return Err(Error::new(ErrorKind::InvalidWatch).about(other));
         }
         let watching = self.watching.get_or_insert_with(|| Box::new(Watching::new(self.myself.id())));
         watching.begin(self.myself.shared.clone(), other.shared.clone());

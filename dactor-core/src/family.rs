@@ -19,6 +19,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use crate::mailbox::Ending;
+use crate::path::Guardian;
 use crate::registry::Refused;
 use crate::shared::Control;
 use crate::supervision::{Record, Scope};
@@ -134,14 +135,14 @@ pub(crate) async fn all_ended(actors: &[Arc<dyn Control>]) {
 /// Who supervises an actor: its parent, or its system for one at the top.
 pub(crate) enum Supervisor<'a> {
     Parent(&'a dyn Control),
-    Guardian(&'a System),
+    Guardian(&'a System, Guardian),
 }
 
 impl Supervisor<'_> {
     pub(crate) fn supervision(&self) -> Supervision {
         match self {
             Self::Parent(parent) => parent.supervision(),
-            Self::Guardian(system) => system.supervision().clone(),
+            Self::Guardian(system, _) => system.supervision().clone(),
         }
     }
 
@@ -150,7 +151,7 @@ impl Supervisor<'_> {
         let siblings = match (scope, self) {
             (Scope::One, _) => return Vec::new(),
             (_, Self::Parent(parent)) => parent.head().family.children(),
-            (_, Self::Guardian(system)) => system.top_level(),
+            (_, Self::Guardian(system, guardian)) => system.top_level(*guardian),
         };
         let concerned = |pid: Pid| match scope {
             Scope::One => false,
@@ -166,7 +167,7 @@ impl Supervisor<'_> {
             Self::Parent(parent) => {
                 use_it(&mut parent.head().family.lock().kin.get_or_insert_default().record)
             }
-            Self::Guardian(system) => use_it(&mut system.record()),
+            Self::Guardian(system, _) => use_it(&mut system.record()),
         }
     }
 
