@@ -12,11 +12,11 @@ use tokio_util::sync::CancellationToken;
 use crate::envelope::Labelled;
 use crate::interceptor::Outbound;
 use crate::outbound::{Trail, depart_asking, nobody_waits, turn_back};
-use crate::pending::{Limits, Patience, PendingReply, asked_itself};
+use crate::pending::{Limits, Patience, PendingReply};
 use crate::pipeline::Chain;
 use crate::post::Manner;
 use crate::reply::Reply;
-use crate::{Deadline, Error, Header, Headers, Message, Priority, Result, SendError, turn};
+use crate::{Deadline, Error, ErrorKind, Header, Headers, Message, Priority, Result, SendError, turn};
 
 /// An actor seen as something that takes `M`.
 pub(crate) trait Target<M: Message>: Labelled {
@@ -210,7 +210,8 @@ impl<'a, M: Message> Ask<'a, M> {
 
     fn begin(&mut self, message: M, cx: &mut Context<'_>) -> Result<()> {
         if turn::current() == self.target.pid() {
-            return Err(asked_itself::<M>(self.target.label()));
+            let error = Error::new(ErrorKind::AskedItself).about(self.target);
+            return Err(error.with("message", std::any::type_name::<M>()));
         }
         if self.is_plain() {
             return self.send(message, cx.waker().clone(), None, None);

@@ -9,7 +9,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ask::Target;
 use crate::attached::Streams;
-use crate::envelope::Labelled;
 use crate::exclusive::Exclusive;
 use crate::later::Later;
 use crate::post::Manner;
@@ -19,8 +18,8 @@ use crate::stash::Stash;
 use crate::timers::Timers;
 use crate::watch::Watching;
 use crate::{
-    Actor, ActorRef, Error, ErrorKind, Failure, Handler, Header, Headers, Message, Outcome, Pid, Result,
-    SentTo, Source, Spawn, System, Terminated,
+    Actor, ActorPath, ActorRef, Error, ErrorKind, Failure, Handler, Header, Headers, Message, Outcome, Pid,
+    Result, SentTo, Source, Spawn, System, Terminated,
 };
 
 /// What a handler or hook knows about its own actor, and about the message in hand.
@@ -100,6 +99,11 @@ impl<A: Actor> Context<A> {
         self.myself.name()
     }
 
+    /// This actor's path, with its number as the UID: see [`ActorRef::path`].
+    pub fn path(&self) -> ActorPath {
+        self.myself.path()
+    }
+
     /// The system this actor lives in.
     pub fn system(&self) -> &System {
         self.myself.system()
@@ -164,7 +168,7 @@ impl<A: Actor> Context<A> {
         A: Handler<Terminated>,
     {
         if other.id() == self.id() {
-            return Err(Error::new(ErrorKind::InvalidWatch).with("actor", other.label()));
+            return Err(Error::new(ErrorKind::InvalidWatch).about(other));
         }
         let watching = self.watching.get_or_insert_with(|| Box::new(Watching::new(self.myself.id())));
         watching.begin(self.myself.shared.clone(), other.shared.clone());

@@ -15,7 +15,9 @@ use crate::owed::{Answer, Nothing, Told};
 use crate::panic::{Panic, discard};
 use crate::reply::{Asker, Claim, Reply, Sink};
 use crate::shared::Shared;
-use crate::{Actor, Context, Error, ErrorKind, Failure, Handler, Headers, Message, Pid, Terminated};
+use crate::{
+    Actor, ActorPath, Context, Error, ErrorKind, Failure, Handler, Headers, Message, Pid, Terminated,
+};
 
 /// A handler's future lives in this many bytes inside the cell; a larger one is boxed.
 const INLINE: usize = 256;
@@ -46,7 +48,11 @@ pub(crate) struct Scene<'a, A: Actor> {
 
 /// Names an actor in an error.
 pub(crate) trait Labelled: Send + Sync {
-    fn label(&self) -> String;
+    fn path(&self) -> ActorPath;
+    /// Its path without the UID, as it is printed everywhere.
+    fn label(&self) -> String {
+        self.path().into_text()
+    }
     fn pid(&self) -> Pid;
     fn actor_type(&self) -> &'static str;
     /// How many messages wait in its mailbox.

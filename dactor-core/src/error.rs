@@ -3,6 +3,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::envelope::Labelled;
+
 /// The result of a call into dactor.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -58,8 +60,12 @@ pub enum ErrorKind {
     StartFailed,
     /// Another live actor of the system has this name.
     NameTaken,
-    /// A system or actor name is empty, too long, or has a character that names may not have.
+    /// A system or actor name is empty, has a character that names may not have, or makes a path too long.
     InvalidName,
+    /// A path or a selection is malformed, or leads out of where it may lead.
+    InvalidPath,
+    /// A message was for selected actors, and there is none.
+    NoSuchActor,
     /// The system has been shut down and spawns nothing more.
     SystemShutDown,
     /// Some actors did not end by themselves within the grace period of the shutdown, or a phase of it was not done.
@@ -104,6 +110,8 @@ impl ErrorKind {
             Self::StartFailed => "the actor did not start",
             Self::NameTaken => "the name is taken",
             Self::InvalidName => "the name is not valid",
+            Self::InvalidPath => "the actor path is not valid",
+            Self::NoSuchActor => "there is no such actor",
             Self::SystemShutDown => "the system has been shut down",
             Self::ShutdownIncomplete => "not everything ended by itself",
             Self::InvalidPhase => "the phase of the shutdown is not valid",
@@ -148,6 +156,11 @@ impl Error {
     pub fn with(mut self, name: &'static str, value: impl fmt::Display) -> Self {
         Arc::make_mut(&mut self.inner).context.push((name, value.to_string()));
         self
+    }
+
+    /// Says which actor it is about: its path, and its type, which the path of an unnamed actor does not tell.
+    pub(crate) fn about(self, actor: &(impl Labelled + ?Sized)) -> Self {
+        self.with("actor", actor.label()).with("type", actor.actor_type())
     }
 
     /// Sets the error that caused this one.

@@ -18,7 +18,7 @@ pub enum Event {
     DeadLetter(DeadLetter),
     /// A handler panicked, or failed on a message whose answer nobody waits for.
     Failed {
-        /// The actor.
+        /// The path of the actor.
         actor: String,
         /// The type of the message.
         message: &'static str,
@@ -27,21 +27,21 @@ pub enum Event {
     },
     /// An actor was restarted in place.
     Restarted {
-        /// The actor.
+        /// The path of the actor.
         actor: String,
         /// What it failed with.
         error: Error,
     },
     /// An actor has started, before it handles its first message.
     Spawned {
-        /// The actor.
+        /// The path of the actor.
         actor: String,
         /// Its type.
         actor_type: &'static str,
     },
     /// An actor that had started has ended.
     Stopped {
-        /// The actor.
+        /// The path of the actor.
         actor: String,
         /// Its type.
         actor_type: &'static str,
@@ -55,7 +55,8 @@ pub enum Event {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DeadLetter {
-    /// The actor it was for, or the one that replied.
+    /// The path of the actor it was for, or of the one that replied; of a message to a [`Selection`](crate::Selection)
+    /// that reached nobody, the text of the selection.
     pub actor: String,
     /// The type of the message, also of one whose reply it is about.
     pub message: &'static str,
@@ -138,7 +139,7 @@ impl Events {
 
     /// A reply that nobody waits for any more.
     pub(crate) fn unheard(&self, target: &dyn Labelled, message: &'static str) {
-        let error = Error::new(ErrorKind::AskerGone).with("actor", target.label()).with("message", message);
+        let error = Error::new(ErrorKind::AskerGone).about(target).with("message", message);
         self.bury(target, message, &error, || None);
     }
 
@@ -149,14 +150,25 @@ impl Events {
         error: &Error,
         describe: impl FnOnce() -> Option<String>,
     ) {
+        self.lost(|| target.label(), message, error, describe);
+    }
+
+    /// The same for a message to actors that are not there.
+    pub(crate) fn lost(
+        &self,
+        actor: impl Fn() -> String,
+        message: &'static str,
+        error: &Error,
+        describe: impl FnOnce() -> Option<String>,
+    ) {
         self.dead_letters.fetch_add(1, Ordering::Relaxed);
-        tracing::debug!(actor = %target.label(), message, %error, "dead letter");
+        tracing::debug!(actor = %actor(), message, %error, "dead letter");
         let feed = self.feed.get().filter(|feed| feed.receiver_count() > 0);
         if feed.is_none() && self.observers.is_empty() {
             return;
         }
         let text = contain(describe).unwrap_or_else(|panic| Some(format!("({panic})")));
-        let letter = DeadLetter { actor: target.label(), message, text, error: error.clone() };
+        let letter = DeadLetter { actor: actor(), message, text, error: error.clone() };
         if let Some(feed) = feed {
             // An error means that the last subscriber has just left.
             let _ = feed.send(letter.clone());

@@ -42,7 +42,7 @@ impl<R> Later<R> {
     }
 
     fn error(&self, kind: ErrorKind) -> Error {
-        Error::new(kind).with("actor", self.actor.label()).with("message", self.message)
+        Error::new(kind).about(&*self.actor).with("message", self.message)
     }
 }
 

@@ -486,7 +486,7 @@ fn no_factory<A: Actor>(shared: &Shared<A>, failure: Error) -> Error {
 }
 
 fn error<A: Actor>(shared: &Shared<A>, kind: ErrorKind) -> Error {
-    Error::new(kind).with("actor", shared.label())
+    Error::new(kind).about(shared)
 }
 
 fn panicked<A: Actor>(shared: &Shared<A>, which: &'static str, panic: Panic) -> Error {

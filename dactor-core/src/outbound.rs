@@ -62,7 +62,7 @@ pub(crate) fn turn_back(trail: Option<Box<Trail>>, error: Error) -> Error {
 
 /// A delay that nobody can wait for.
 pub(crate) fn nobody_waits<M: Message>(target: &dyn Target<M>, delay: Duration) -> Error {
-    Error::new(ErrorKind::Unsupported).with("actor", target.label()).with("message", type_name::<M>()).with(
+    Error::new(ErrorKind::Unsupported).about(target).with("message", type_name::<M>()).with(
         "because",
         format!("an interceptor wants a delay of {delay:?}, and only `send` and `ask` can wait"),
     )
@@ -111,9 +111,8 @@ impl Trail {
 impl Drop for Trail {
     fn drop(&mut self) {
         if self.seen > 0 {
-            let cancelled = Error::new(ErrorKind::Cancelled)
-                .with("actor", self.target.label())
-                .with("message", self.message);
+            let cancelled =
+                Error::new(ErrorKind::Cancelled).about(&*self.target).with("message", self.message);
             let _ = self.run(Err(&cancelled), &mut Headers::default());
         }
     }

@@ -135,7 +135,7 @@ impl<'a, R, S: Seat<R>> Answer<'a, R, S> {
     }
 
     fn error(&self, kind: ErrorKind) -> Error {
-        Error::new(kind).with("actor", self.target.label()).with("message", self.message)
+        Error::new(kind).about(self.target).with("message", self.message)
     }
 
     fn settle(&mut self, answer: Result<R>) -> Told {

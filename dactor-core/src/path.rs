@@ -18,13 +18,19 @@
 //! assert_eq!(bank.to_string(), "pekko://app/user/bank");
 //! assert_eq!(bank, "pekko://app/user/bank#7".parse().unwrap());
 //! ```
+//!
+//! Every actor of a [`System`](crate::System) has a path, and errors, events and logs name it by that. An actor that was
+//! spawned without a name has `$` and its number for one, `pekko://app/user/$17`. A name that somebody chooses never
+//! begins with `$`, so that form cannot be taken, and it is read below every guardian: whatever a system prints parses
+//! back to an equal path. Any other name with a leading `$` is read below `/system` and `/temp` only.
 
 mod actor_path;
 mod authority;
-mod canonical;
+pub(crate) mod canonical;
 mod compare;
 mod error;
 mod format;
+pub(crate) mod generated;
 mod guardian;
 pub(crate) mod host;
 mod navigate;

@@ -55,7 +55,9 @@ impl<M: Message> PendingReply<M> {
             self.answered = true;
             (reply, headers)
         } else if turn::current() == self.pid {
-            (Err(asked_itself::<M>(format!("#{}", self.pid))), Headers::default())
+            // Its path is not at hand here, and would have to be carried by every ask.
+            let error = Error::new(ErrorKind::AskedItself).with("id", self.pid);
+            (Err(error.with("message", type_name::<M>())), Headers::default())
         } else {
             match self.patience.as_mut().and_then(|patience| patience.poll::<M>(cx)) {
                 Some(error) => {
@@ -99,10 +101,6 @@ impl<M: Message> fmt::Debug for PendingReply<M> {
     }
 }
 
-pub(crate) fn asked_itself<M>(actor: String) -> Error {
-    Error::new(ErrorKind::AskedItself).with("actor", actor).with("message", type_name::<M>())
-}
-
 /// The deadlines of one ask.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
@@ -125,8 +123,7 @@ impl Limits {
 
     /// The error when the earliest is over: it says which one it was.
     pub(crate) fn late<M>(&self, actor: &dyn Labelled) -> Error {
-        let error =
-            Error::new(ErrorKind::Timeout).with("actor", actor.label()).with("message", type_name::<M>());
+        let error = Error::new(ErrorKind::Timeout).about(actor).with("message", type_name::<M>());
         let earliest = self.earliest();
         match self.timeout {
             Some((after, at)) if Some(at) == earliest => error.with("after", format!("{after:?}")),
@@ -165,7 +162,7 @@ impl Patience {
         if let Some((_, cancelled)) = &mut self.cancel
             && cancelled.as_mut().poll(cx).is_ready()
         {
-            let error = Error::new(ErrorKind::Cancelled).with("actor", self.actor.label());
+            let error = Error::new(ErrorKind::Cancelled).about(&*self.actor);
             return Some(error.with("message", type_name::<M>()));
         }
         let timer = self.timer.as_mut()?;

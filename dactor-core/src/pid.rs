@@ -1,4 +1,5 @@
 use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The number of an actor in this process: never reused, never shared between systems.
@@ -19,6 +20,27 @@ impl Pid {
 
     /// The bare number.
     pub fn get(self) -> u64 {
+        self.0
+    }
+}
+
+/// Spreads the numbers of actors over a table. They are counted up by us, so nobody can choose ones that collide.
+pub(crate) type PidHasher = BuildHasherDefault<Spread>;
+
+/// Multiplies by the golden ratio, and brings the upper half, where all bits have gone to, down.
+#[derive(Debug, Default)]
+pub(crate) struct Spread(u64);
+
+impl Hasher for Spread {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0 ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(32);
+    }
+
+    fn finish(&self) -> u64 {
         self.0
     }
 }

@@ -77,7 +77,7 @@ fn broken(about: &About<'_>, panic: Panic) -> Error {
 }
 
 fn error(about: &About<'_>, kind: ErrorKind) -> Error {
-    Error::new(kind).with("actor", about.actor()).with("message", about.message)
+    Error::new(kind).about(about.target).with("message", about.message)
 }
 
 /// Runs `on_send`, and gives the delay that the interceptors want.

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use crate::ask::{Ask, Target};
 use crate::post::Manner;
-use crate::{Header, Message, Pid, Post, Priority, Result, SendError};
+use crate::{ActorPath, Header, Message, Pid, Post, Priority, Result, SendError};
 
 /// Any actor that handles `M`, whatever its type.
 pub struct Recipient<M: Message> {
@@ -43,6 +43,11 @@ impl<M: Message> Recipient<M> {
     /// See [`ActorRef::header`](crate::ActorRef::header).
     pub fn header(&self, header: impl Header) -> Post<'_, Self> {
         Post::new(self).header(header)
+    }
+
+    /// The actor's path: see [`ActorRef::path`](crate::ActorRef::path).
+    pub fn path(&self) -> ActorPath {
+        self.target.path()
     }
 
     /// The actor's number.

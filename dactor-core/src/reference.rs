@@ -13,8 +13,8 @@ use crate::post::Manner;
 use crate::reply::Reply;
 use crate::shared::{Control, Shared};
 use crate::{
-    Actor, Error, Header, Mode, Outbound, Pid, Post, Priority, Recipient, Result, SendError, SentTo,
-    StopReason, System,
+    Actor, ActorPath, Error, Header, Mode, Outbound, Pid, Post, Priority, Recipient, Result, SendError,
+    SentTo, StopReason, System,
 };
 
 /// A handle to an actor: storable, cheap to clone, the same type on every backend.
@@ -156,6 +156,12 @@ impl<A: Actor> ActorRef<A> {
         self.shared.head.name.as_deref()
     }
 
+    /// Where the actor is in its system, with its number as the UID. It is put together here: keep it if you look at it
+    /// often.
+    pub fn path(&self) -> ActorPath {
+        self.shared.head.path()
+    }
+
     /// The system it lives in.
     pub fn system(&self) -> &System {
         &self.shared.head.system
@@ -177,8 +183,8 @@ impl<A: Actor> ActorRef<A> {
 }
 
 impl<A: Actor> Labelled for ActorRef<A> {
-    fn label(&self) -> String {
-        self.shared.label()
+    fn path(&self) -> ActorPath {
+        self.shared.head.path()
     }
 
     fn pid(&self) -> Pid {

@@ -5,9 +5,9 @@ use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use slab::Slab;
-
+use crate::Pid;
 use crate::path::Guardian;
+use crate::pid::PidHasher;
 use crate::shared::Control;
 
 /// Actors are born and end on every thread, each in the shard of its number.
@@ -28,14 +28,11 @@ type Names = Mutex<HashMap<Arc<str>, Weak<dyn Control>>>;
 /// On a cache line of its own.
 #[derive(Default)]
 #[repr(align(64))]
-struct Shard(Mutex<Slab<Arc<dyn Control>>>);
+struct Shard(Mutex<HashMap<Pid, Arc<dyn Control>, PidHasher>>);
 
 /// An actor's place in its system.
 #[must_use]
-pub(crate) struct Enrolment {
-    shard: usize,
-    key: usize,
-}
+pub(crate) struct Enrolment(Pid);
 
 /// Why an actor was not taken in.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,6 +46,15 @@ impl Registry {
     /// The actor of this name at the top.
     pub(crate) fn get(&self, guardian: Guardian, name: &str) -> Option<Arc<dyn Control>> {
         lock(self.names(guardian)).get(name)?.upgrade()
+    }
+
+    /// The actor with this number.
+    pub(crate) fn by_number(&self, pid: Pid) -> Option<Arc<dyn Control>> {
+        lock(self.shard(pid)).get(&pid).cloned()
+    }
+
+    fn shard(&self, pid: Pid) -> &Mutex<HashMap<Pid, Arc<dyn Control>, PidHasher>> {
+        &self.shards[pid.get() as usize % SHARDS].0
     }
 
     fn names(&self, guardian: Guardian) -> &Names {
@@ -67,13 +73,27 @@ impl Registry {
     pub(crate) fn snapshot(&self) -> Vec<Arc<dyn Control>> {
         let mut live = Vec::new();
         for shard in &self.shards {
-            live.extend(lock(&shard.0).iter().map(|(_, actor)| actor.clone()));
+            live.extend(lock(&shard.0).values().cloned());
         }
         live
     }
 
+    /// The actors right below a guardian, in no order.
+    pub(crate) fn top_level(&self, guardian: Guardian) -> Vec<Arc<dyn Control>> {
+        let mut top = Vec::new();
+        for shard in &self.shards {
+            let live = lock(&shard.0);
+            let below = live.values().filter(|actor| {
+                let head = actor.head();
+                head.parent.is_none() && head.guardian == guardian
+            });
+            top.extend(below.cloned());
+        }
+        top
+    }
+
     /// Takes a new actor in, under its name.
-    pub(crate) fn enrol(&self, actor: Arc<dyn Control>) -> Result<Enrolment, Refused> {
+    pub(crate) fn enrol(&self, actor: &Arc<dyn Control>) -> Result<Enrolment, Refused> {
         if self.closed.load(Ordering::SeqCst) {
             return Err(Refused::Closed);
         }
@@ -83,25 +103,28 @@ impl Registry {
             (None, Some(name)) => match lock(self.names(actor.head().guardian)).entry(name.clone()) {
                 Entry::Occupied(_) => return Err(Refused::NameTaken),
                 Entry::Vacant(free) => {
-                    free.insert(Arc::downgrade(&actor));
+                    free.insert(Arc::downgrade(actor));
                 }
             },
         }
-        let shard = actor.head().pid.get() as usize % SHARDS;
-        let mut live = lock(&self.shards[shard].0);
+        let pid = actor.head().pid;
+        let mut live = lock(self.shard(pid));
         // Looked at under the lock: either this is seen by the snapshot of a shutdown, or the shutdown is seen here.
         if !self.closed.load(Ordering::SeqCst) {
-            return Ok(Enrolment { shard, key: live.insert(actor) });
+            live.insert(pid, actor.clone());
+            return Ok(Enrolment(pid));
         }
         drop(live);
-        self.release(&*actor);
+        self.release(&**actor);
         Err(Refused::Closed)
     }
 
     /// Lets an actor go, and its name.
-    pub(crate) fn strike(&self, Enrolment { shard, key }: Enrolment) {
-        let actor = lock(&self.shards[shard].0).remove(key);
-        self.release(&*actor);
+    pub(crate) fn strike(&self, Enrolment(pid): Enrolment) {
+        let struck = lock(self.shard(pid)).remove(&pid);
+        if let Some(actor) = struck {
+            self.release(&*actor);
+        }
     }
 
     fn release(&self, actor: &dyn Control) {

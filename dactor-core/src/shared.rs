@@ -17,13 +17,14 @@ use crate::family::{Family, Supervisor};
 use crate::mailbox::{Ending, Item, Mailbox, Nudge, Refusal};
 use crate::path::Guardian;
 use crate::pipeline::Chain;
+use crate::place::path_length;
 use crate::post::Manner;
 use crate::spi::Host;
 use crate::turn::{self, Slate};
 use crate::watch::Watchers;
 use crate::{
-    Actor, Error, ErrorKind, Outbound, Pid, Priority, Result, SendError, SentTo, StopReason, Supervision,
-    System,
+    Actor, ActorPath, Error, ErrorKind, Outbound, Pid, Priority, Result, SendError, SentTo, StopReason,
+    Supervision, System,
 };
 
 pub(crate) struct Shared<A: Actor> {
@@ -40,6 +41,7 @@ pub(crate) struct Head {
     pub(crate) end: SetOnce<StopReason>,
     pub(crate) slate: Slate,
     pub(crate) guardian: Guardian,
+    pub(crate) path_length: u16,
     /// None at the top, right below its guardian.
     pub(crate) parent: Option<Arc<dyn Control>>,
     pub(crate) family: Family,
@@ -56,9 +58,16 @@ impl Head {
         guardian: Guardian,
         parent: Option<Arc<dyn Control>>,
         outbound: Chain<dyn Outbound>,
-    ) -> Self {
-        Self {
-            pid: Pid::next(),
+    ) -> Result<Self> {
+        let pid = Pid::next();
+        let above = match &parent {
+            Some(parent) => usize::from(parent.head().path_length),
+            None => system.guardian_length(guardian),
+        };
+        let path_length = path_length(above, name.as_deref(), pid, &system)?;
+        Ok(Self {
+            pid,
+            path_length,
             name,
             system,
             guardian,
@@ -70,7 +79,7 @@ impl Head {
             slate: Slate::new(),
             outbound,
             exposed: AtomicBool::new(false),
-        }
+        })
     }
 
     /// Who decides over its failures.
@@ -232,7 +241,7 @@ impl<A: Actor> Shared<A> {
     }
 
     pub(crate) fn error(&self, kind: ErrorKind, message: &'static str) -> Error {
-        Error::new(kind).with("actor", self.label()).with("message", message)
+        Error::new(kind).about(self).with("message", message)
     }
 
     pub(crate) fn stopped(&self, message: &'static str) -> Error {
@@ -259,11 +268,8 @@ impl<T: Item> Drop for Place<'_, T> {
 }
 
 impl<A: Actor> Labelled for Shared<A> {
-    fn label(&self) -> String {
-        match &self.head.name {
-            Some(name) => name.to_string(),
-            None => format!("{}#{}", type_name::<A>(), self.head.pid),
-        }
+    fn path(&self) -> ActorPath {
+        self.head.path()
     }
 
     fn pid(&self) -> Pid {
@@ -281,7 +287,7 @@ impl<A: Actor> Labelled for Shared<A> {
 
 impl<A: Actor> fmt::Debug for Shared<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.label())
+        write!(f, "{}, {}", self.path().to_serialization_format(), self.actor_type())
     }
 }
 

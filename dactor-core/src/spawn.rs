@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use crate::bound::{Limit, Overflow};
-use crate::envelope::Labelled;
 use crate::life::live;
 use crate::mailbox::Mailbox;
 use crate::path::Guardian;
 use crate::pipeline::extend;
+use crate::place::check_name;
 use crate::seed::Seed;
 use crate::shared::{Control, Head, Shared};
 use crate::spi::Cell;
 use crate::{
-    Actor, ActorRef, Error, ErrorKind, Inbound, Result, Shed, StopReason, Supervision, System, name, stash,
+    Actor, ActorRef, Error, ErrorKind, Inbound, Result, Shed, StopReason, Supervision, System, stash,
 };
 
 /// A spawn: configure it, then await it for the ref.
@@ -52,7 +52,8 @@ impl<A: Actor> Spawn<A> {
         }
     }
 
-    /// Gives the actor a name, unique among the live children of its parent, or at the top of its system.
+    /// Gives the actor a name, unique among the live children of its parent, or at the top of its system. It is the
+    /// last segment of the actor's path: see [`PathSegment`](crate::path::PathSegment) for what it may be.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
@@ -98,7 +99,7 @@ impl<A: Actor> Spawn<A> {
         tokio::runtime::Handle::try_current()
             .map_err(|error| Error::new(ErrorKind::NoRuntime).because(error).with("call", "spawn"))?;
         if let Some(name) = &self.name {
-            name::check("actor", name)?;
+            check_name(name)?;
         }
         let limit = self.limit.check()?;
         let inbound = extend(self.system.inbound(), self.inbound);
@@ -108,7 +109,7 @@ impl<A: Actor> Spawn<A> {
             outbound.get_or_insert_with(|| Arc::new([]));
         }
         let name = self.name.map(Arc::from);
-        let head = Head::new(name, self.system.clone(), self.guardian, self.parent, outbound);
+        let head = Head::new(name, self.system.clone(), self.guardian, self.parent, outbound)?;
         let shared = Arc::new(Shared { mailbox: Mailbox::new(limit), head });
         let enrolment = self.system.enrol(shared.clone())?;
         let life = live(shared.clone(), enrolment, self.seed, self.supervision, inbound, self.stash);
@@ -159,8 +160,7 @@ impl<A: Actor> Starting<A> {
         Poll::Ready(match cell {
             Some(cell) => {
                 let system = &self.shared.head.system;
-                let named =
-                    |error: Error| error.with("backend", system.backend()).with("actor", self.shared.label());
+                let named = |error: Error| error.with("backend", system.backend()).about(&*self.shared);
                 system.host().spawn(cell).map_err(named)?;
                 self.shared.head.act(self.shared.mailbox.launch());
                 Ok(())

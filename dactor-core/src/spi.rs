@@ -128,7 +128,7 @@ impl Cell {
         let _ = self.control.head().host.set(Box::new(host));
     }
 
-    /// The actor's name, or its type and number.
+    /// The actor's path, as a text.
     pub fn label(&self) -> String {
         self.control.label()
     }

@@ -8,7 +8,7 @@ use tokio::sync::SetOnce;
 
 use crate::bound::{Limit, Overflow};
 use crate::event::{Events, Observer};
-use crate::path::Guardian;
+use crate::path::{ActorPathParts, Guardian};
 use crate::phases::Phases;
 use crate::pipeline::{Chain, extend};
 use crate::registry::{Enrolment, Refused, Registry};
@@ -16,8 +16,8 @@ use crate::shared::{Control, Shared};
 use crate::spi::Backend;
 use crate::supervision::Record;
 use crate::{
-    Actor, ActorRef, DeadLetterFeed, Error, ErrorKind, Event, Inbound, Outbound, Phase, Result, Shed, Source,
-    Spawn, Supervision, name,
+    Actor, ActorRef, ActorSystemConfig, DeadLetterFeed, Error, ErrorKind, Event, Inbound, Outbound, Phase,
+    Result, Shed, Source, Spawn, Supervision,
 };
 
 const DEFAULT_GRACE: Duration = Duration::from_secs(10);
@@ -32,7 +32,11 @@ pub struct System {
 }
 
 struct Inner {
-    name: String,
+    parts: ActorPathParts,
+    /// How long the address is in a path.
+    address_length: usize,
+    /// Below which actors are spawned.
+    guardian: Guardian,
     backend: Box<dyn Backend>,
     grace: Duration,
     limit: Limit,
@@ -51,10 +55,11 @@ struct Inner {
 }
 
 impl System {
-    /// Starts to configure a system.
-    pub fn builder(name: impl Into<String>) -> SystemBuilder {
+    /// Starts to configure a system: with its name, or with an [`ActorSystemConfig`] that says more about how its actors
+    /// are addressed.
+    pub fn builder(config: impl Into<ActorSystemConfig>) -> SystemBuilder {
         SystemBuilder {
-            name: name.into(),
+            config: config.into(),
             backend: None,
             grace: DEFAULT_GRACE,
             limit: Limit::NONE,
@@ -68,7 +73,12 @@ impl System {
 
     /// The system's name.
     pub fn name(&self) -> &str {
-        &self.inner.name
+        self.inner.parts.system()
+    }
+
+    /// The first part of the paths of its actors: scheme, name and where it is reached.
+    pub fn parts(&self) -> &ActorPathParts {
+        &self.inner.parts
     }
 
     /// The name of the runtime underneath.
@@ -81,7 +91,7 @@ impl System {
     /// Await it for the ref: the actor has started by then. `on_start` runs in the awaiting task, so dropping
     /// the future before it is ready abandons the actor.
     pub fn spawn<K, S: Source<K>>(&self, source: S) -> Spawn<S::Actor> {
-        Spawn::new(self.clone(), source.into_seed(), Guardian::User, None)
+        Spawn::new(self.clone(), source.into_seed(), self.inner.guardian, None)
     }
 
     /// Spawns an actor that serves the others, under `/system`. In a [shutdown](Self::shutdown) it ends after all of
@@ -92,7 +102,7 @@ impl System {
 
     /// The live actor of this name at the top, if there is one and it is an `A`.
     pub fn get<A: Actor>(&self, name: &str) -> Option<ActorRef<A>> {
-        let control = self.inner.registry.get(Guardian::User, name)?;
+        let control = self.inner.registry.get(self.inner.guardian, name)?;
         control.into_any().downcast::<Shared<A>>().ok().map(ActorRef::of)
     }
 
@@ -143,6 +153,11 @@ impl System {
         first
     }
 
+    /// How long the path of a guardian is.
+    pub(crate) fn guardian_length(&self, guardian: Guardian) -> usize {
+        self.inner.address_length + "/".len() + guardian.as_str().len()
+    }
+
     pub(crate) fn events(&self) -> &Events {
         &self.inner.events
     }
@@ -184,8 +199,7 @@ impl System {
 
     /// The actors right below a guardian, in the order of their birth.
     pub(crate) fn top_level(&self, guardian: Guardian) -> Vec<Arc<dyn Control>> {
-        let mut top = self.inner.registry.snapshot();
-        top.retain(|actor| actor.head().parent.is_none() && actor.head().guardian == guardian);
+        let mut top = self.inner.registry.top_level(guardian);
         top.sort_by_key(|actor| actor.pid());
         top
     }
@@ -208,16 +222,13 @@ impl System {
 
     /// Takes a new actor in, under its name.
     pub(crate) fn enrol(&self, actor: Arc<dyn Control>) -> Result<Enrolment> {
-        let (name, parent) = (actor.head().name.clone(), actor.head().parent.clone());
-        self.inner.registry.enrol(actor).map_err(|refused| {
+        self.inner.registry.enrol(&actor).map_err(|refused| {
             let error = match refused {
                 Refused::Closed => Error::new(ErrorKind::SystemShutDown),
-                Refused::NameTaken => {
-                    Error::new(ErrorKind::NameTaken).with("actor", name.unwrap_or_default())
-                }
+                Refused::NameTaken => Error::new(ErrorKind::NameTaken).with("actor", actor.label()),
                 Refused::ParentStopped => Error::new(ErrorKind::Stopped),
             };
-            let error = match parent {
+            let error = match &actor.head().parent {
                 Some(parent) => error.with("parent", parent.label()),
                 None => error,
             };
@@ -229,7 +240,7 @@ impl System {
 impl fmt::Debug for System {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("System")
-            .field("name", &self.inner.name)
+            .field("name", &self.name())
             .field("backend", &self.backend())
             .field("live", &self.live())
             .finish_non_exhaustive()
@@ -239,7 +250,7 @@ impl fmt::Debug for System {
 /// Configures a [`System`].
 #[must_use]
 pub struct SystemBuilder {
-    name: String,
+    config: ActorSystemConfig,
     backend: Option<Box<dyn Backend>>,
     grace: Duration,
     limit: Limit,
@@ -323,13 +334,15 @@ impl SystemBuilder {
     /// [`InvalidName`](ErrorKind::InvalidName), [`InvalidCapacity`](ErrorKind::InvalidCapacity),
     /// [`InvalidPhase`](ErrorKind::InvalidPhase) and [`NoBackend`](ErrorKind::NoBackend).
     pub fn build(self) -> Result<System> {
-        name::check("system", &self.name)?;
+        let (parts, guardian) = self.config.check()?;
         self.limit.check()?;
         let Some(backend) = self.backend else {
-            return Err(Error::new(ErrorKind::NoBackend).with("system", self.name));
+            return Err(Error::new(ErrorKind::NoBackend).with("system", parts.system()));
         };
         let inner = Inner {
-            name: self.name,
+            address_length: parts.to_string().len(),
+            parts,
+            guardian,
             backend,
             grace: self.grace,
             limit: self.limit,
@@ -350,6 +363,6 @@ impl SystemBuilder {
 
 impl fmt::Debug for SystemBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SystemBuilder").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("SystemBuilder").field("name", &self.config.name()).finish_non_exhaustive()
     }
 }

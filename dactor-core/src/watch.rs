@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::envelope::{Envelope, Labelled};
 use crate::shared::{Control, Shared};
-use crate::{Actor, ActorRef, Handler, Message, Pid, StopReason};
+use crate::{Actor, ActorPath, ActorRef, Handler, Message, Pid, StopReason};
 
 /// An actor that this one [watches](crate::Context::watch) has ended.
 ///
@@ -27,7 +27,12 @@ impl Terminated {
         self.who.pid()
     }
 
-    /// The actor that has ended, for people.
+    /// The path of the actor that has ended.
+    pub fn path(&self) -> ActorPath {
+        self.who.path()
+    }
+
+    /// The same as a text, without its UID.
     pub fn label(&self) -> String {
         self.who.label()
     }

@@ -95,7 +95,7 @@ async fn reject(lab: Lab) {
     let full = full(&lab, Overflow::Reject).await;
     let actor = &full.actor;
     let error = actor.tell(Note(3)).unwrap_err();
-    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::MailboxFull, Some("a")));
+    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::MailboxFull, Some("pekko://lab/user/a")));
     assert_eq!(error.get("message"), Some(std::any::type_name::<Note>()));
     let back = actor.try_tell(Note(4)).unwrap_err();
     assert_eq!((back.message.0, back.reason.kind()), (4, ErrorKind::MailboxFull));
@@ -143,7 +143,7 @@ async fn drop_oldest(lab: Lab) {
     full.actor.tell(Note(4)).unwrap();
     full.actor.try_tell(Note(5)).unwrap();
     let error = lab.soon("the dropped ask is answered", asked).await.unwrap_err();
-    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::MailboxFull, Some("a")));
+    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::MailboxFull, Some("pekko://lab/user/a")));
     lab.soon("a send is over", full.actor.send(Note(6))).await.unwrap();
     assert_eq!(full.system.dead_letters(), 4);
     assert_eq!(full.handled(&lab).await, ["5", "6"]);

@@ -121,7 +121,7 @@ async fn before(lab: Lab) {
     let (journal, gate, system) = (Journal::new(), Gate::new(), lab.system());
     let desk = system.spawn(Desk::default()).name("d").inbound(Spy::new("a", &journal)).await.unwrap();
     let error = lab.soon("it is over", desk.ask(never()).cancel(cancelled())).await.unwrap_err();
-    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Cancelled, Some("d")));
+    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Cancelled, Some("pekko://lab/user/d")));
     assert_eq!(error.get("message"), Some(std::any::type_name::<Do>()));
     desk.tell(pass(&gate)).unwrap();
     lab.soon("the handler runs", gate.reached()).await;
@@ -139,7 +139,7 @@ async fn before(lab: Lab) {
     gate.open();
     assert_eq!(lab.soon("the next is handled", untouched).await.unwrap(), 3);
     let error = lab.soon("it is over", unread).await.unwrap_err();
-    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Cancelled, Some("d")));
+    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Cancelled, Some("pekko://lab/user/d")));
     assert_eq!(journal.entries(), ["a>", "a< ok", "a>", "a< ok"]);
     assert_eq!(system.dead_letters(), 0);
 }

@@ -89,7 +89,10 @@ async fn unheard(lab: Lab) {
     gate.open();
     let letter = lab.soon("the reply is a dead letter", feed.next()).await.unwrap();
     assert_eq!((letter.actor.as_str(), letter.message), ("a", std::any::type_name::<Hold>()));
-    assert_eq!((letter.error.kind(), letter.error.get("actor")), (ErrorKind::AskerGone, Some("a")));
+    assert_eq!(
+        (letter.error.kind(), letter.error.get("actor")),
+        (ErrorKind::AskerGone, Some("pekko://lab/user/a"))
+    );
     assert_eq!(lab.soon("the actor goes on", actor.ask(Note(3))).await.unwrap(), 3);
 
     let gate = Gate::new();

@@ -104,7 +104,7 @@ async fn not_sent(lab: Lab) {
     ];
     for (result, context, value) in errors {
         let error = result.unwrap_err();
-        assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Timeout, Some("d")));
+        assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Timeout, Some("pekko://lab/user/d")));
         assert_eq!(error.get(context), Some(value), "{error}");
     }
     assert_eq!(journal.entries(), [""; 0]);

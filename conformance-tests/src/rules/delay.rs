@@ -219,7 +219,7 @@ async fn outbound(mut lab: Lab) {
         recipient.ask(Note(1)).enqueue().unwrap_err(),
     ];
     for error in refused {
-        assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Unsupported, Some("w")));
+        assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Unsupported, Some("pekko://lab/user/w")));
         assert_eq!(error.get("message"), Some(std::any::type_name::<Note>()));
         assert!(error.get("because").is_some_and(|because| because.contains("5s")), "{error}");
     }

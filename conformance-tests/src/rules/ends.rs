@@ -138,8 +138,12 @@ async fn assert_dead(lab: &Lab, busy: &Busy, reason: &str) {
         let of = |name| error.get(name).map(str::to_owned);
         (error.kind(), of("actor"), of("message"), of("reason"))
     };
-    let expected =
-        (ErrorKind::Stopped, Some("a".into()), Some(type_name::<Note>().to_owned()), Some(reason.to_owned()));
+    let expected = (
+        ErrorKind::Stopped,
+        Some("pekko://lab/user/a".into()),
+        Some(type_name::<Note>().to_owned()),
+        Some(reason.to_owned()),
+    );
     assert_eq!(named(actor.tell(Note(3)).unwrap_err()), expected);
     assert_eq!(named(actor.send(Note(4)).await.unwrap_err()), expected);
     assert_eq!(named(lab.soon("an ask is refused", actor.ask(Note(5))).await.unwrap_err()), expected);

@@ -75,7 +75,7 @@ async fn asker_is_told(lab: Lab) {
     let actor = system.spawn(Worker::new(&journal)).name("a").await.unwrap();
     lab.soon("the actor answers", actor.ask(Note(1))).await.unwrap();
     let error = lab.soon("the asker is told", actor.ask(Fail("no money"))).await.unwrap_err();
-    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Failed, Some("a")));
+    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Failed, Some("pekko://lab/user/a")));
     assert_eq!(error.get("message"), Some(type_name::<Fail>()));
     assert_eq!(error.source().unwrap().to_string(), "no money");
     assert!(error.to_string().contains("no money"), "{error}");
@@ -90,7 +90,7 @@ async fn tell_becomes_event(lab: Lab) {
     lab.soon("the asker is told", actor.ask(Fail("asked"))).await.unwrap_err();
     assert_eq!(lab.soon("the actor carries on", actor.ask(Count())).await.unwrap(), 0);
     assert_eq!(events.journal().entries(), ["failed Fail"]);
-    assert_eq!(events.actors(), ["a"]);
+    assert_eq!(events.actors(), ["pekko://lab/user/a"]);
     let error = &events.errors()[0];
     assert_eq!((error.kind(), error.source().unwrap().to_string().as_str()), (ErrorKind::Failed, "told"));
     assert_eq!(system.dead_letters(), 0);

@@ -186,7 +186,7 @@ async fn sees(lab: Lab) {
             let sender = (11..=15).contains(&number).then(|| desk.id());
             let mode = if asked { Mode::Ask } else { Mode::Tell };
             let types = (std::any::type_name::<Worker>(), std::any::type_name::<Note>());
-            ("w".to_owned(), actor.id(), types.0, types.1, mode, sender, Some(number))
+            ("pekko://lab/user/w".to_owned(), actor.id(), types.0, types.1, mode, sender, Some(number))
         })
         .collect();
     assert_eq!(*seen.lock().unwrap(), expected);
@@ -213,7 +213,7 @@ async fn refuses(lab: Lab) {
         assert_eq!(events.journal().entries(), ["dead Note"; 6]);
         let asked = lab.soon("the asker is told", actor.ask(Note(1))).await.unwrap_err();
         for error in events.errors().iter().chain([&asked]) {
-            assert_eq!((error.kind(), error.get("actor")), (kind, Some("w")));
+            assert_eq!((error.kind(), error.get("actor")), (kind, Some("pekko://lab/user/w")));
             assert_eq!(error.get("message"), Some(std::any::type_name::<Note>()));
             assert_eq!((error.get("reason"), error.retry_after()), (reason, retry));
         }

@@ -101,7 +101,7 @@ async fn handling(lab: Lab) {
     let queued = actor.ask(Note(3)).enqueue().unwrap();
     actor.kill();
     let error = lab.soon("the asker of the dropped handler is answered", held).await.unwrap_err();
-    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Stopped, Some("a")));
+    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Stopped, Some("pekko://lab/user/a")));
     assert_eq!(error.get("message"), Some(std::any::type_name::<Hold>()));
     assert_eq!(
         lab.soon("the queued asker is answered", queued).await.unwrap_err().kind(),

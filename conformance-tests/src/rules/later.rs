@@ -132,7 +132,7 @@ async fn given(lab: Lab) {
     let fails = quick(|desk, _| Ok(u32::from(desk.laters.pop().unwrap().fail(Failure::new("no luck")))));
     assert_eq!(lab.soon("the third is failed", desk.ask(fails)).await.unwrap(), 1);
     let error = lab.soon("the third is answered", third).await.unwrap_err();
-    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Failed, Some("d")));
+    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Failed, Some("pekko://lab/user/d")));
     assert_eq!(error.get("message"), Some(std::any::type_name::<Do>()));
     assert!(error.to_string().contains("no luck"), "{error}");
     assert_eq!(lab.soon("the first is settled", desk.ask(settle(1))).await.unwrap(), 1);
@@ -168,7 +168,7 @@ async fn forgotten(lab: Lab) {
         lab.soon("the asker is told", desk.ask(borrowed)).await,
     ] {
         let error = answer.unwrap_err();
-        assert_eq!((error.kind(), error.get("actor")), (ErrorKind::NoReply, Some("d")));
+        assert_eq!((error.kind(), error.get("actor")), (ErrorKind::NoReply, Some("pekko://lab/user/d")));
         assert_eq!(error.get("message"), Some(std::any::type_name::<Do>()));
     }
     assert_eq!(lab.soon("the actor goes on", desk.ask(give(1))).await.unwrap(), 1);

@@ -203,15 +203,15 @@ async fn sees(lab: Lab) {
             let mode = if matches!(number, 7..=10 | 14..) { Mode::Ask } else { Mode::Tell };
             let sender = (number > 10).then(|| desk.id());
             let types = (std::any::type_name::<Worker>(), std::any::type_name::<Note>());
-            ("w".to_owned(), actor.id(), types.0, types.1, mode, sender, Some(number))
+            ("pekko://lab/user/w".to_owned(), actor.id(), types.0, types.1, mode, sender, Some(number))
         })
         .collect();
     assert_eq!(*seen.lock().unwrap(), expected);
     let by = Some(desk.id());
     let replies = replies.lock().unwrap();
     assert!(replies[..4].iter().map(|reply| (reply.1, reply.2)).eq((7..=10).map(|n| (None, Some(n)))));
-    let own = |reply, kind| ("w".to_owned(), by, reply, kind);
-    let last = ("d".to_owned(), None, Some(15), None);
+    let own = |reply, kind| ("pekko://lab/user/w".to_owned(), by, reply, kind);
+    let last = ("pekko://lab/user/d".to_owned(), None, Some(15), None);
     assert_eq!(
         replies[4..],
         [own(Some(14), None), own(None, Some(ErrorKind::Failed)), own(Some(15), None), last]
@@ -234,7 +234,7 @@ async fn refuses(lab: Lab) {
         let back = actor.try_tell(Note(7)).unwrap_err();
         assert_eq!(back.message.0, 7);
         for error in events.errors().iter().chain([&back.reason]) {
-            assert_eq!((error.kind(), error.get("actor")), (kind, Some("w")));
+            assert_eq!((error.kind(), error.get("actor")), (kind, Some("pekko://lab/user/w")));
             assert_eq!(error.get("message"), Some(std::any::type_name::<Note>()));
             assert_eq!((error.get("reason"), error.retry_after()), (reason, retry));
         }

@@ -72,14 +72,17 @@ async fn asker_is_told(lab: Lab) {
     let (system, events) = lab.observed();
     let actor = system.spawn(|| Worker::new(&Journal::new())).name("a").await.unwrap();
     let error = lab.soon("the asker is told", actor.ask(Boom("bang"))).await.unwrap_err();
-    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Panicked, Some("a")));
+    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Panicked, Some("pekko://lab/user/a")));
     assert_eq!(error.get("message"), Some(type_name::<Boom>()));
     assert!(error.to_string().contains("bang"), "{error}");
     actor.tell(Boom("boom")).unwrap();
     lab.soon("the actor goes on", actor.ask(Count())).await.unwrap();
     assert_eq!(events.journal().entries(), ["failed Boom", "restarted", "failed Boom", "restarted"]);
     assert!(events.errors().iter().all(|error| error.kind() == ErrorKind::Panicked));
-    assert_eq!(events.actors(), ["a", "a", "a", "a"]);
+    assert_eq!(
+        events.actors(),
+        ["pekko://lab/user/a", "pekko://lab/user/a", "pekko://lab/user/a", "pekko://lab/user/a"]
+    );
 }
 
 async fn value_stops(lab: Lab) {

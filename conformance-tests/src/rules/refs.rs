@@ -81,7 +81,7 @@ async fn recipient(lab: Lab) {
     assert_eq!(recipient.id(), actor.id());
     actor.stop();
     lab.soon("the actor ends", actor.wait()).await;
-    assert_eq!(recipient.tell(Note(7)).unwrap_err().get("actor"), Some("a"));
+    assert_eq!(recipient.tell(Note(7)).unwrap_err().get("actor"), Some("pekko://lab/user/a"));
     let back = recipient.try_tell(Note(8)).unwrap_err();
     assert_eq!((back.message.0, back.reason.kind()), (8, ErrorKind::Stopped));
     assert_eq!(

@@ -176,7 +176,7 @@ async fn no_factory(lab: Lab) {
     let StopReason::Failed(error) = lab.soon("the actor ends", actor.wait()).await else {
         panic!("not failed")
     };
-    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Failed, Some("a")));
+    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Failed, Some("pekko://lab/user/a")));
     assert!(error.get("restart").is_some_and(|why| why.contains("factory")), "{error}");
     let first = error.source().and_then(|source| source.downcast_ref::<Error>()).expect("the first failure");
     assert_eq!(first.kind(), ErrorKind::Panicked);

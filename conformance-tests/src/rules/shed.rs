@@ -65,7 +65,7 @@ pub(super) static RULES: &[Rule] = &[
 ];
 
 fn assert_overloaded(error: &Error) -> Duration {
-    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Overloaded, Some("a")));
+    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Overloaded, Some("pekko://lab/user/a")));
     assert_eq!(error.get("message"), Some(std::any::type_name::<Note>()));
     let after = error.retry_after().expect("it is said when to try again");
     assert_eq!(error.get("retry after"), Some(format!("{after:?}").as_str()));

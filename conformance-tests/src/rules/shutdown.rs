@@ -134,7 +134,7 @@ async fn stops(mut lab: Lab) {
     assert!(actor.is_alive(), "the current message is finished");
     lab.clock().advance(SECOND / 2).await;
     assert!(shutdown.is_finished(), "it returns when the last actor has ended");
-    assert_incomplete(&shutdown.await.unwrap().unwrap_err(), Some("sleeper"), None);
+    assert_incomplete(&shutdown.await.unwrap().unwrap_err(), Some("pekko://lab/user/sleeper"), None);
     assert_eq!(journal.entries(), ["0", "1", "2", "stop: stopped"]);
     assert_eq!(system.dead_letters(), 2);
 }
@@ -151,7 +151,11 @@ async fn kills(mut lab: Lab) {
     assert!(actor.is_alive() && !shutdown.is_finished(), "killed too early");
     lab.clock().advance(TICK).await;
     assert!(shutdown.is_finished(), "it returns when the last actor has ended");
-    assert_incomplete(&shutdown.await.unwrap().unwrap_err(), Some("stuck"), Some("stuck"));
+    assert_incomplete(
+        &shutdown.await.unwrap().unwrap_err(),
+        Some("pekko://lab/user/stuck"),
+        Some("pekko://lab/user/stuck"),
+    );
     assert!(matches!(actor.stop_reason(), Some(StopReason::Killed)));
     assert_eq!(asked.await.unwrap_err().kind(), ErrorKind::Stopped);
     assert_eq!(journal.entries(), ["start", "hold 1", "drop"]);
@@ -170,7 +174,11 @@ async fn kills_stopping(mut lab: Lab) {
     lab.clock().advance(3 * SECOND - TICK).await;
     assert!(actor.is_alive() && !shutdown.is_finished(), "killed too early");
     lab.clock().advance(TICK).await;
-    assert_incomplete(&shutdown.await.unwrap().unwrap_err(), Some("stuck"), Some("stuck"));
+    assert_incomplete(
+        &shutdown.await.unwrap().unwrap_err(),
+        Some("pekko://lab/user/stuck"),
+        Some("pekko://lab/user/stuck"),
+    );
     assert!(matches!(actor.stop_reason(), Some(StopReason::Killed)));
     assert_eq!(journal.entries(), ["start", "stop: stopped", "drop"]);
 }
@@ -195,7 +203,11 @@ async fn starting(mut lab: Lab) {
     assert_eq!(first.entries(), ["start", "stop: drained", "drop"]);
     assert_eq!(two.await.unwrap().unwrap_err().kind(), ErrorKind::StartFailed);
     assert_eq!(second.entries(), ["start", "drop"]);
-    assert_incomplete(&shutdown.await.unwrap().unwrap_err(), Some("stuck"), Some("stuck"));
+    assert_incomplete(
+        &shutdown.await.unwrap().unwrap_err(),
+        Some("pekko://lab/user/stuck"),
+        Some("pekko://lab/user/stuck"),
+    );
     assert_eq!(system.live(), 0);
 }
 

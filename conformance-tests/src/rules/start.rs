@@ -103,7 +103,7 @@ async fn start_fails(lab: Lab) {
     let cause = error.source().and_then(|source| source.downcast_ref::<Error>()).expect("a cause");
     assert_eq!(
         (cause.kind(), cause.get("hook"), cause.get("actor")),
-        (ErrorKind::Failed, Some("on_start"), Some("a"))
+        (ErrorKind::Failed, Some("on_start"), Some("pekko://lab/user/a"))
     );
     assert_eq!(cause.source().unwrap().to_string(), "no disk");
     assert_eq!(journal.entries(), ["make", "start", "drop"]);
@@ -239,7 +239,7 @@ async fn refused(_lab: Lab) {
     let journal = Journal::new();
     let system = System::builder("lab").backend(Full).build().unwrap();
     let error = system.spawn(Worker::new(&journal)).name("a").await.unwrap_err();
-    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Backend, Some("a")));
+    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Backend, Some("pekko://lab/user/a")));
     assert_eq!(error.source().unwrap().to_string(), "no room");
     assert_eq!(journal.entries(), ["start", "drop"]);
     assert_nothing_left(&system, "a");

@@ -117,12 +117,12 @@ async fn handling(lab: Lab) {
     gate.open();
     assert_eq!(lab.soon("the running ask is answered", held).await.unwrap(), 1);
     let error = lab.soon("the queued ask is answered", asked).await.unwrap_err();
-    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Stopped, Some("a")));
+    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Stopped, Some("pekko://lab/user/a")));
     assert_eq!(error.get("message"), Some(std::any::type_name::<Count>()));
     assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Stopped));
     assert_eq!(journal.entries(), ["start", "hold 1", "held 1", "stop: stopped", "drop"]);
     assert_eq!(events.journal().entries(), ["dead Note", "dead Count", "dead TellMyself"]);
-    assert_eq!(events.actors(), ["a", "a", "a"]);
+    assert_eq!(events.actors(), ["pekko://lab/user/a", "pekko://lab/user/a", "pekko://lab/user/a"]);
     assert_eq!(system.dead_letters(), 3);
 }
 
@@ -207,7 +207,7 @@ async fn on_stop_fails(lab: Lab) {
     };
     assert_eq!(
         (error.kind(), error.get("hook"), error.get("actor")),
-        (ErrorKind::Failed, Some("on_stop"), Some("a"))
+        (ErrorKind::Failed, Some("on_stop"), Some("pekko://lab/user/a"))
     );
     assert_eq!(error.source().unwrap().to_string(), "no flush");
     assert_eq!(journal.entries(), ["start", "stop: stopped", "drop"]);

@@ -54,7 +54,7 @@ const TICK: Duration = Duration::from_millis(1);
 
 fn assert_timed_out(error: &Error) {
     assert_eq!(error.kind(), ErrorKind::Timeout);
-    assert_eq!(error.get("actor"), Some("slow"));
+    assert_eq!(error.get("actor"), Some("pekko://lab/user/slow"));
     assert_eq!(error.get("message"), Some(std::any::type_name::<Note>()));
     assert_eq!(error.get("after"), Some("5s"));
 }

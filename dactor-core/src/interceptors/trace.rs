@@ -365,7 +365,10 @@ mod tests {
         );
         assert_eq!(inner.get("trace_id"), format!("{:032x}", position.trace_id));
         assert_eq!(inner.get("span_id"), format!("{:016x}", position.parent_id));
-        assert_eq!((outer.get("actor"), outer.get("mode"), outer.get("sender")), ("echo", "ask", "-"));
+        assert_eq!(
+            (outer.get("actor"), outer.get("mode"), outer.get("sender")),
+            ("pekko://testbed/user/echo", "ask", "-")
+        );
         assert!(outer.get("actor_type").ends_with("Echo"));
         assert_ne!(inner.get("sender"), "-");
         assert_eq!(outer.get("error"), "-");

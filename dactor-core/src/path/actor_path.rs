@@ -75,6 +75,14 @@ impl ActorPath {
         self.address().into()
     }
 
+    /// Whether it is in this system. A path that does not say where its system is reached is in the one of its scheme and
+    /// name.
+    pub fn is_in(&self, parts: &ActorPathParts) -> bool {
+        let (ours, theirs) = (self.address(), parts.address());
+        let anywhere = Address { host: None, port: None, ..theirs };
+        ours == theirs || ours == anywhere
+    }
+
     /// The name of the system.
     pub fn system(&self) -> &str {
         self.address().system

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use smallvec::SmallVec;
 
-use super::{ActorPath, ActorPathError, ActorPathScheme, ActorUid, Guardian};
+use super::generated::GeneratedName;
+use super::{ActorPath, ActorPathError, ActorPathParts, ActorPathScheme, ActorUid, Guardian};
 
 /// Where segments end in the text. Paths of up to eight segments need no memory for it.
 pub(super) type Ends = SmallVec<[u16; 8]>;
@@ -13,7 +14,7 @@ pub(super) type Ends = SmallVec<[u16; 8]>;
 pub(super) type Names<'a> = SmallVec<[&'a str; 8]>;
 
 /// Which system a path is in, borrowed from wherever it is written.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Address<'a> {
     pub(super) scheme: ActorPathScheme,
     pub(super) system: &'a str,
@@ -61,6 +62,50 @@ pub(super) fn assemble(
         text.push('/');
     }
     Ok(ActorPath { text: text.into_boxed_str(), layout, ends, uid })
+}
+
+/// One name of a live actor's path.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Name<'a> {
+    /// Chosen, and checked when it was.
+    Chosen(&'a str),
+    /// Of the actor with this number, which was spawned without a name.
+    Generated(u64),
+}
+
+impl Name<'_> {
+    pub(crate) fn length(self) -> usize {
+        match self {
+            Self::Chosen(name) => name.len(),
+            Self::Generated(number) => GeneratedName::length(number),
+        }
+    }
+}
+
+/// Puts the path of a live actor together. Its `length` was checked when the actor was spawned.
+pub(crate) fn of_actor<'a>(
+    parts: &ActorPathParts,
+    guardian: Guardian,
+    names: impl Iterator<Item = Name<'a>>,
+    length: usize,
+    uid: ActorUid,
+) -> ActorPath {
+    let mut text = String::with_capacity(length);
+    let layout = parts.address().write(&mut text);
+    let mut ends = Ends::new();
+    let mut add = |name: &str| {
+        text.push('/');
+        text.push_str(name);
+        ends.push(end_of(&text));
+    };
+    add(guardian.as_str());
+    for name in names {
+        match name {
+            Name::Chosen(name) => add(name),
+            Name::Generated(number) => add(GeneratedName::new(number).as_str()),
+        }
+    }
+    ActorPath { text: text.into_boxed_str(), layout, ends, uid: Some(uid) }
 }
 
 impl Address<'_> {

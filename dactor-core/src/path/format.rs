@@ -15,6 +15,11 @@ impl ActorPath {
         &self.text[self.layout.scheme.as_str().len() + "://".len()..self.layout.address_end as usize]
     }
 
+    /// The text itself, without its UID.
+    pub(crate) fn into_text(self) -> String {
+        self.text.into_string()
+    }
+
     /// The whole path with its UID. This is what to send or store, and what parses to the same incarnation.
     pub fn to_serialization_format(&self) -> String {
         let digits = self.uid.map_or(0, |uid| 2 + uid.get().checked_ilog10().unwrap_or(0) as usize);

@@ -1,6 +1,7 @@
 //! From one path to another: children, parents, relative paths, other addresses.
 
 use super::canonical::{self, Names};
+use super::generated::GeneratedName;
 use super::{
     ActorPath, ActorPathError, ActorPathParts, ActorUid, Guardian, PathSegment, SegmentError, SegmentReason,
 };
@@ -26,7 +27,8 @@ impl ActorPath {
 
     /// The path of a child whose name comes from outside, perhaps with a UID: `name` or `name#7`.
     ///
-    /// Below `/system` and `/temp` the name may begin with `$`, elsewhere not.
+    /// Below `/system` and `/temp` the name may begin with `$`, elsewhere only that of an actor without a chosen name may:
+    /// `$17`.
     ///
     /// ```
     /// use dactor_core::path::ActorPath;
@@ -109,11 +111,9 @@ impl ActorPath {
 
 /// Checks a name that comes from outside and is to be below this guardian.
 pub(super) fn check_name(guardian: Option<Guardian>, name: &str) -> Result<PathSegment<'_>, SegmentError> {
-    if guardian.is_some_and(Guardian::has_generated_names) {
-        PathSegment::generated(name)
-    } else {
-        PathSegment::new(name)
-    }
+    let is_generated =
+        |guardian: Guardian| guardian.has_generated_names() || GeneratedName::number_in(name).is_some();
+    if guardian.is_some_and(is_generated) { PathSegment::generated(name) } else { PathSegment::new(name) }
 }
 
 /// Takes `name#7` apart.

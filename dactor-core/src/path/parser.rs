@@ -9,8 +9,9 @@ use super::{
 /// Reads actor paths, the upper layer over [`UriParser`].
 ///
 /// It is as strict as a text from the network deserves: the scheme is `pekko` or `pekko.tcp`, each name is
-/// checked with what its escapes stand for, a leading `$` is accepted below `/system` and `/temp` alone, and
-/// the fragment is a UID. A query is dropped, as are empty names (`//`, a trailing `/`).
+/// checked with what its escapes stand for, a leading `$` is accepted below `/system` and `/temp` alone, except in the
+/// names that this library gives to actors without one (`$17`), and the fragment is a UID. A query is dropped, as are
+/// empty names (`//`, a trailing `/`).
 ///
 /// A URI that names no guardian gets the user guardian: `pekko://app` is `/user`, and `pekko://app/bank` is
 /// `/user/bank`. With a lone `/` it is the root.
@@ -33,12 +34,13 @@ impl ActorPathParser {
         read(input, check_name)
     }
 
-    /// Reads a path that a system printed: unlike in one that a user typed, a name below any guardian may begin
-    /// with `$`, as those of actors that were spawned without a name do.
+    /// Reads a path that a program printed, perhaps Pekko, which gives `$a`, `$b` and so on to actors without a name:
+    /// unlike in one that a user typed, any name below any guardian may begin with `$`.
     ///
     /// ```
     /// use dactor_core::path::ActorPathParser;
     ///
+    /// assert!(ActorPathParser::parse("pekko://app/user/$17").is_ok());
     /// assert!(ActorPathParser::parse("pekko://app/user/$a").is_err());
     /// let unnamed = ActorPathParser::parse_generated("pekko://app/user/$a").unwrap();
     /// assert_eq!(unnamed.name().unwrap().as_str(), "$a");

@@ -86,6 +86,30 @@ impl ActorSelection {
         Ok(Self { anchor, path })
     }
 
+    /// Reads a selection as somebody types it: like [`parse`](Self::parse), but in a text without a scheme `?` is a
+    /// wildcard and begins no query.
+    ///
+    /// ```
+    /// use dactor_core::path::ActorSelection;
+    ///
+    /// let workers = ActorSelection::compile("/user/pool/worker-?").unwrap();
+    /// assert_eq!(workers.to_serialization_format(), "/user/pool/worker-?");
+    /// ```
+    pub fn compile(text: &str) -> Result<Self, ActorPathError> {
+        ActorPathError::check_length(text.len())?;
+        let before_scheme_end = text.find("://").map(|end| &text[..end]);
+        if before_scheme_end.is_some_and(|scheme| !scheme.contains('/')) || text.starts_with("//") {
+            return Self::parse(text);
+        }
+        let rooted = text.is_empty() || text.starts_with('/');
+        let anchor = if rooted { SelectionAnchor::Root } else { SelectionAnchor::Here };
+        let path = SelectionPath::compile(text)?;
+        if rooted {
+            path.check_confined(0)?;
+        }
+        Ok(Self { anchor, path })
+    }
+
     /// The same selection as used by an actor at this path.
     pub fn anchored(&self, here: &ActorPath) -> Result<Self, ActorPathError> {
         match &self.anchor {

@@ -1,0 +1,81 @@
+//! Where an actor is in the tree of its system.
+//!
+//! Nothing of a path is kept but its length: the names of the actor and of its ancestors are put together when somebody
+//! asks, so an actor costs no memory for a path that nobody looks at.
+
+use smallvec::SmallVec;
+
+use crate::path::canonical::{Name, of_actor};
+use crate::path::{ActorPath, ActorUid, PathSegment};
+use crate::shared::{Control, Head};
+use crate::{Error, ErrorKind, Pid, Result, System};
+
+/// How much of a refused text an error shows.
+const SHOWN: usize = 64;
+
+impl Head {
+    /// The actor's path, with the actor's number as its UID: numbers are never reused.
+    pub(crate) fn path(&self) -> ActorPath {
+        let mut lineage: SmallVec<[&Self; 8]> = SmallVec::new();
+        let mut next = Some(self);
+        while let Some(head) = next {
+            lineage.push(head);
+            next = head.parent.as_deref().map(Control::head);
+        }
+        let names = lineage.iter().rev().map(|head| name_of(head.name.as_deref(), head.pid));
+        let length = usize::from(self.path_length);
+        of_actor(self.system.parts(), self.guardian, names, length, ActorUid::new(self.pid.get()))
+    }
+}
+
+fn name_of(chosen: Option<&str>, pid: Pid) -> Name<'_> {
+    chosen.map_or(Name::Generated(pid.get()), Name::Chosen)
+}
+
+/// Checks a name that somebody chose for an actor. Besides what no path may contain, it is not one of the two that
+/// are steps in a selection.
+pub(crate) fn check_name(name: &str) -> Result<()> {
+    match PathSegment::new(name) {
+        Ok(_) if name == "." || name == ".." => Err(invalid_name(name, "it means a step in a relative path")),
+        Ok(_) => Ok(()),
+        Err(error) => Err(invalid_name(name, error)),
+    }
+}
+
+/// How long the path of a new actor is, unless it is too long.
+pub(crate) fn path_length(above: usize, name: Option<&str>, pid: Pid, system: &System) -> Result<u16> {
+    let length = above + "/".len() + name_of(name, pid).length();
+    u16::try_from(length).map_err(|_| {
+        let why = format!("its path would have {length} bytes, more than {}", ActorPath::LONGEST);
+        invalid_name(name.unwrap_or("(none)"), why).with("system", system.name())
+    })
+}
+
+fn invalid_name(name: &str, why: impl ToString) -> Error {
+    Error::new(ErrorKind::InvalidName).with("name", shown(name)).with("because", why.to_string())
+}
+
+/// A text from outside, as an error may show it: quoted, without control characters, and not all of a long one.
+pub(crate) fn shown(text: &str) -> String {
+    let mut characters = text.chars();
+    let begin: String = characters.by_ref().take(SHOWN).collect();
+    if characters.next().is_some() { format!("{begin:?}…") } else { format!("{begin:?}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        for good in ["a", "bank-7", "x.y_z", "a$b", "...", "%20", &"n".repeat(1_000)] {
+            assert!(check_name(good).is_ok(), "{good}");
+        }
+        for bad in ["", "$a", "$17", "a/b", "a b", "é", "a\n", "%0A", ".", "..", &"n".repeat(70_000)] {
+            let error = check_name(bad).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidName, "{bad}");
+            assert!(error.get("because").is_some() && error.to_string().len() < 300);
+            assert!(!error.to_string().contains('\n'));
+        }
+    }
+}
