@@ -17,7 +17,7 @@ impl System {
     /// is the last thing of a `main`, or runs beside it. It also returns when the system is shut down otherwise.
     ///
     /// ```no_run
-    /// # async fn main(system: dactor_core::System) -> dactor_core::Result<()> {
+    /// # async fn program(system: dactor_core::System) -> dactor_core::Result<()> {
     /// let ended = system.shutdown_on_signals();
     /// // Spawn actors, serve.
     /// ended.await
