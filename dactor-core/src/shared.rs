@@ -106,6 +106,17 @@ impl Head {
     }
 }
 
+/// A dead actor may be all that still holds its ancestors. They are let go one by one: each in the destructor of the next
+/// would take a stack as deep as the tree.
+impl Drop for Head {
+    fn drop(&mut self) {
+        let mut next = self.parent.take();
+        while let Some(mut parent) = next {
+            next = Arc::get_mut(&mut parent).and_then(|last| last.head_mut().parent.take());
+        }
+    }
+}
+
 impl<A: Actor> Shared<A> {
     /// The native handle. From here on the cell lets its runtime look at native signals.
     pub(crate) fn native(&self) -> Option<&(dyn Any + Send + Sync)> {
@@ -294,6 +305,7 @@ impl<A: Actor> fmt::Debug for Shared<A> {
 /// A live actor of any type, as its system and its backend see it.
 pub(crate) trait Control: Labelled {
     fn head(&self) -> &Head;
+    fn head_mut(&mut self) -> &mut Head;
     fn signal(&self, ending: Ending);
     /// Makes the cell look at its timers and its family.
     fn call(&self);
@@ -306,6 +318,10 @@ pub(crate) trait Control: Labelled {
 impl<A: Actor> Control for Shared<A> {
     fn head(&self) -> &Head {
         &self.head
+    }
+
+    fn head_mut(&mut self) -> &mut Head {
+        &mut self.head
     }
 
     fn signal(&self, ending: Ending) {
