@@ -264,3 +264,50 @@ async fn wait<A: Actor>(
     .await?;
     asker.and_then(|asker| unwanted(asker, target, message)).map_or(Ok(()), Err)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interceptors::testbed::system;
+    use crate::{Around, Later, Outcome};
+
+    /// Keeps the replies that it owes.
+    #[derive(Default)]
+    struct Debtor(Vec<Later<u64>>);
+    impl Actor for Debtor {}
+
+    struct Owe;
+    impl Message for Owe {
+        type Reply = u64;
+    }
+
+    impl Handler<Owe> for Debtor {
+        async fn handle(&mut self, Owe: Owe, ctx: &mut Context<Self>) -> Outcome<u64> {
+            let (later, promised) = ctx.reply_later::<Owe>();
+            self.0.push(later);
+            promised
+        }
+    }
+
+    struct Breaks;
+    impl Inbound for Breaks {
+        fn scope(&self) -> Option<&dyn Around> {
+            Some(self)
+        }
+    }
+    impl Around for Breaks {
+        fn around<'a>(&'a self, _: &'a About<'a>, next: Next<'a>) -> Next<'a> {
+            Box::pin(async move {
+                next.await;
+                panic!("after the promise");
+            })
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_promise_does_not_hide_that_a_scope_panicked() {
+        let debtor = system(|builder| builder).spawn(Debtor::default()).inbound(Breaks).await.unwrap();
+        let error = debtor.ask(Owe).timeout(Duration::from_secs(5)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InterceptorPanicked);
+    }
+}

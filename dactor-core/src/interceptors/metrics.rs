@@ -232,6 +232,7 @@ mod tests {
         assert!(!page.contains("Stillborn"), "it never lived");
         assert!(!page.contains('#') || !page.contains("Echo#"), "no single actor is named");
         assert!(page.contains("# TYPE dactor_mailbox_depth gauge"));
+        assert!(page.contains("# HELP dactor_messages_handled_total Messages whose handler succeeded"));
     }
 
     #[test]
