@@ -105,6 +105,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_put_in_front_comes_first() {
+        for waiting in 0..3 {
+            let mut queue = Queue::new();
+            (0..waiting).for_each(|number| queue.push_back(number));
+            (10..13).for_each(|number| queue.push_front(number));
+            queue.push_back(20);
+            assert_eq!(queue.len(), waiting + 4);
+            assert!(queue.eq([12, 11, 10].into_iter().chain(0..waiting).chain([20])), "{waiting}");
+        }
+    }
+
+    #[test]
     fn one_waiting_item_needs_no_buffer() {
         let mut queue = Queue::new();
         for number in 0..100 {

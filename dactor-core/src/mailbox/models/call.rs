@@ -8,40 +8,43 @@ fn ring(due: &AtomicUsize, mailbox: &Mail, host: &Bell) {
     act(mailbox.call(), host);
 }
 
-/// Two calls, and perhaps a message, meet a cell that parks.
-fn calls(at: At, messages: &'static [u32]) -> BTreeSet<usize> {
+/// So many calls, and perhaps a message, meet a cell that parks. How often it was woken.
+fn calls(at: At, calls: usize, message: Option<u32>) -> BTreeSet<usize> {
     explore(move || {
         let mailbox = at.mailbox();
         let bell = Bell::new();
         let due = Arc::new(AtomicUsize::new(0));
-        let callers = [(), ()].map(|()| {
-            let due = due.clone();
-            beside(&mailbox, &bell, move |mailbox, bell| ring(&due, mailbox, bell))
-        });
-        let sender = beside(&mailbox, &bell, move |mailbox, bell| tell(mailbox, bell, messages));
+        let callers: Vec<_> = (0..calls)
+            .map(|_| {
+                let due = due.clone();
+                beside(&mailbox, &bell, move |mailbox, bell| ring(&due, mailbox, bell))
+            })
+            .collect();
+        let sender = message
+            .map(|message| beside(&mailbox, &bell, move |mailbox, bell| tell(mailbox, bell, &[message])));
         let mut cell = Cell::new(&mailbox, &bell, at).minding(&due);
         // One that slept through a call would wait for ever.
-        while cell.found < 2 || cell.handled.len() < messages.len() {
+        while cell.found < calls || cell.handled.len() < message.iter().len() {
             assert!(cell.round(), "nobody ends it");
         }
         callers.into_iter().for_each(|caller| caller.join().unwrap());
-        assert!(sender.join().unwrap().is_empty());
-        assert_eq!(bell.rung(), 0, "a cell that runs is not woken");
-        assert_eq!(cell.handled, messages);
+        sender.into_iter().for_each(|sender| assert!(sender.join().unwrap().is_empty()));
+        // A call whose reason was found with an earlier one may still ring.
+        assert!(bell.rung() <= calls);
         cell.end().woken
     })
 }
 
 #[test]
 fn a_call_that_meets_a_parking_cell_is_never_lost() {
-    assert_eq!(calls(At::Host, &[]), BTreeSet::from([1, 2]));
-    assert_eq!(calls(At::Pending, &[]), BTreeSet::from([0, 1, 2]));
+    assert_eq!(calls(At::Host, 2, None), BTreeSet::from([1, 2]));
+    assert_eq!(calls(At::Pending, 2, None), BTreeSet::from([0, 1, 2]));
 }
 
 #[test]
-fn a_call_and_a_message_wake_the_cell_once_each_time() {
-    assert_eq!(calls(At::Host, &[1]), BTreeSet::from([1, 2, 3]));
-    assert_eq!(calls(At::Pending, &[1]), BTreeSet::from([0, 1, 2, 3]));
+fn a_call_and_a_message_that_meet_a_parking_cell_are_both_seen() {
+    assert_eq!(calls(At::Host, 1, Some(1)), BTreeSet::from([1, 2]));
+    assert_eq!(calls(At::Pending, 1, Some(1)), BTreeSet::from([0, 1, 2]));
 }
 
 #[test]
