@@ -174,11 +174,12 @@ impl<A: Actor> Context<A> {
     /// Gives up a watch. No [`Terminated`] of it comes any more, even if the actor has ended. `false` when there was
     /// no such watch.
     pub fn unwatch<B: Actor>(&mut self, other: &ActorRef<B>) -> bool {
-        self.forget(other.id())
+        self.watching.as_mut().is_some_and(|watching| watching.end(other.id()))
     }
 
-    pub(crate) fn forget(&mut self, other: Pid) -> bool {
-        self.watching.as_mut().is_some_and(|watching| watching.end(other))
+    /// Gives up the watches of this actor's own children, also of those that have ended.
+    pub(crate) fn forget_children(&mut self) {
+        self.watching.iter_mut().for_each(|watching| watching.end_children());
     }
 
     /// Whether the notice of a watch is still wanted.

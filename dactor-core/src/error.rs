@@ -62,8 +62,10 @@ pub enum ErrorKind {
     InvalidName,
     /// The system has been shut down and spawns nothing more.
     SystemShutDown,
-    /// Some actors did not end by themselves within the grace period of the shutdown.
+    /// Some actors did not end by themselves within the grace period of the shutdown, or a phase of it was not done.
     ShutdownIncomplete,
+    /// A phase of the shutdown has no name, a name that another one has, or is not there.
+    InvalidPhase,
     /// The call needs a tokio runtime and was made outside of one.
     NoRuntime,
     /// The system was built without a backend.
@@ -103,7 +105,8 @@ impl ErrorKind {
             Self::NameTaken => "the name is taken",
             Self::InvalidName => "the name is not valid",
             Self::SystemShutDown => "the system has been shut down",
-            Self::ShutdownIncomplete => "not every actor ended by itself",
+            Self::ShutdownIncomplete => "not everything ended by itself",
+            Self::InvalidPhase => "the phase of the shutdown is not valid",
             Self::NoRuntime => "there is no tokio runtime here",
             Self::NoBackend => "the system has no backend",
             Self::Backend => "the backend failed",
@@ -126,7 +129,7 @@ pub struct Error {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Inner {
     kind: ErrorKind,
     context: Vec<(&'static str, String)>,
@@ -143,9 +146,7 @@ impl Error {
     /// Adds a named piece of context.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl fmt::Display) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            inner.context.push((name, value.to_string()));
-        }
+        Arc::make_mut(&mut self.inner).context.push((name, value.to_string()));
         self
     }
 
@@ -156,17 +157,13 @@ impl Error {
     }
 
     pub(crate) fn because_shared(mut self, source: Arc<dyn StdError + Send + Sync>) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            inner.source = Some(source);
-        }
+        Arc::make_mut(&mut self.inner).source = Some(source);
         self
     }
 
     /// Says when it makes sense to try again.
     pub(crate) fn with_retry_after(mut self, after: Duration) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            inner.retry_after = Some(after);
-        }
+        Arc::make_mut(&mut self.inner).retry_after = Some(after);
         self.with("retry after", format!("{after:?}"))
     }
 

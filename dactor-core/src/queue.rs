@@ -58,7 +58,10 @@ impl<T> Queue<T> {
 
     /// Gives memory back beyond this many places.
     pub(crate) fn shrink_to(&mut self, places: usize) {
-        self.rest.shrink_to(places);
+        // Asked before every wait, and hardly ever with anything to give back.
+        if self.rest.capacity() > places {
+            self.rest.shrink_to(places);
+        }
     }
 
     #[cfg(test)]
@@ -105,14 +108,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_in_front_comes_first() {
-        for waiting in 0..3 {
+    fn an_item_can_be_put_in_front_or_taken_out() {
+        for rest in 0..4 {
             let mut queue = Queue::new();
-            (0..waiting).for_each(|number| queue.push_back(number));
-            (10..13).for_each(|number| queue.push_front(number));
-            queue.push_back(20);
-            assert_eq!(queue.len(), waiting + 4);
-            assert!(queue.eq([12, 11, 10].into_iter().chain(0..waiting).chain([20])), "{waiting}");
+            (0..rest).for_each(|number| queue.push_back(number));
+            queue.push_front(-1);
+            queue.push_front(-2);
+            assert_eq!(queue.extract(|number| *number == 7), None);
+            assert_eq!(queue.extract(|number| *number < 0), Some(-2));
+            assert_eq!(queue.extract(|number| *number > 0), (rest > 1).then_some(1));
+            assert!(queue.eq([-1].into_iter().chain((0..rest).filter(|number| *number != 1))));
         }
     }
 

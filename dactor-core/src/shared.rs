@@ -77,7 +77,7 @@ impl Head {
     pub(crate) fn supervisor(&self) -> Supervisor<'_> {
         match &self.parent {
             Some(parent) => Supervisor::Parent(&**parent),
-            None => Supervisor::Guardian(&self.system),
+            None => Supervisor::Guardian(&self.system, self.guardian),
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::{Directive, Error};
+use crate::{Directive, Error, Pid};
 
 /// How an actor's failures are met: whom they concern, what follows, how often, and how soon.
 ///
@@ -50,6 +50,17 @@ pub(crate) enum Scope {
     All,
     /// The failed one, and those who were spawned after it.
     Rest,
+}
+
+impl Scope {
+    /// Whether what follows the failure of `failed` concerns another actor of the same parent.
+    pub(crate) fn concerns(self, failed: Pid, other: Pid) -> bool {
+        match self {
+            Self::One => false,
+            Self::All => other != failed,
+            Self::Rest => other > failed,
+        }
+    }
 }
 
 /// How many restarts there may be in a span of time.
@@ -128,6 +139,8 @@ impl Supervision {
                 Some(nth) => {
                     let after =
                         self.backoff.as_ref().map_or(Duration::ZERO, |backoff| backoff.delay(nth, roll));
+                    // The wait itself is no pause.
+                    record.last = now.checked_add(after);
                     Fate::Restart { after }
                 }
                 None => Fate::Exhausted,
@@ -210,6 +223,7 @@ pub(crate) struct Record {
     restarts: VecDeque<Instant>,
     /// How many there were without a pause as long as the window.
     row: u32,
+    /// When the latest one happens: when its wait is over.
     last: Option<Instant>,
 }
 

@@ -117,8 +117,12 @@ impl Watchers {
     }
 
     fn remove(&self, watcher: Pid) {
-        if let State::Some(watches) = &mut *self.lock() {
+        let mut state = self.lock();
+        if let State::Some(watches) = &mut *state {
             watches.by_watcher.remove(&watcher);
+            if watches.by_watcher.is_empty() {
+                *state = State::Nobody;
+            }
         }
     }
 
@@ -175,6 +179,18 @@ impl Watching {
         let Some(target) = self.targets.remove(&who) else { return false };
         target.control.head().watchers.remove(self.watcher);
         true
+    }
+
+    /// Ends the watches of the watcher's own children.
+    pub(crate) fn end_children(&mut self) {
+        let watcher = self.watcher;
+        self.targets.retain(|_, Target { control, .. }| {
+            let is_child = control.head().parent.as_ref().is_some_and(|parent| parent.pid() == watcher);
+            if is_child {
+                control.head().watchers.remove(watcher);
+            }
+            !is_child
+        });
     }
 
     /// Whether the notice of a watch is wanted. It is wanted once.

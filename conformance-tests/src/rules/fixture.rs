@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use dactor_core::testkit::{Gate, Journal};
 use dactor_core::{
-    About, Actor, ActorRef, Ask, Completion, Context, Delivery, Error, ErrorKind, Failure, Handler, Header,
-    Inbound, Later, Message, Next, Outbound, Outcome, PendingReply, StopReason, Verdict,
+    About, Actor, ActorRef, Around, Ask, Completion, Context, Delivery, Error, ErrorKind, Failure, Handler,
+    Header, Inbound, Later, Message, Next, Outbound, Outcome, PendingReply, StopReason, Verdict,
 };
 
 use tokio::sync::oneshot;
@@ -89,19 +89,22 @@ impl Inbound for Spy {
         self.begin(delivery)
     }
 
+    fn scope(&self) -> Option<&dyn Around> {
+        self.scoped.then_some(self as &dyn Around)
+    }
+
+    fn on_complete(&self, completion: &mut Completion<'_>) {
+        self.end(completion);
+    }
+}
+
+impl Around for Spy {
     fn around<'a>(&'a self, _: &'a About<'a>, next: Next<'a>) -> Next<'a> {
-        if !self.scoped {
-            return next;
-        }
         Box::pin(async move {
             self.journal.note(format!("{}(", self.name));
             next.await;
             self.journal.note(format!("{})", self.name));
         })
-    }
-
-    fn on_complete(&self, completion: &mut Completion<'_>) {
-        self.end(completion);
     }
 }
 

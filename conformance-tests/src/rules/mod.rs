@@ -22,11 +22,13 @@ mod inbound;
 mod kill;
 mod later;
 mod line;
+mod member;
 mod names;
 mod native;
 mod outbound;
 mod overdue;
 mod panics;
+mod phases;
 mod priority;
 mod race;
 mod refs;
@@ -67,6 +69,7 @@ static ALL: &[&[Rule]] = &[
     stash::RULES,
     streams::RULES,
     shutdown::RULES,
+    phases::RULES,
     bound::RULES,
     line::RULES,
     priority::RULES,
