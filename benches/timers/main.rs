@@ -50,8 +50,10 @@ impl Handler<Set> for Alarms {
 impl Handler<Ring> for Alarms {
     async fn handle(&mut self, _: Ring, _: &mut Context<Self>) -> Outcome<()> {
         self.left -= 1;
-        if self.left == 0 {
-            self.done.take().into_iter().for_each(|done| drop(done.send(())));
+        if self.left == 0
+            && let Some(done) = self.done.take()
+        {
+            let _ = done.send(());
         }
         Ok(())
     }
