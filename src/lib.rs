@@ -13,6 +13,13 @@ pub use default_backend::DefaultBackend;
 #[cfg(any(feature = "ractor", feature = "kameo"))]
 mod default_backend;
 
+/// Guides. What they show runs as a test.
+#[cfg(any(feature = "ractor", feature = "kameo"))]
+pub mod guide {
+    #[doc = include_str!("docs/later.md")]
+    pub mod later {}
+}
+
 /// What most files need: `use dactor::prelude::*;`.
 pub mod prelude {
     pub use std::time::Duration;
@@ -25,7 +32,7 @@ pub mod prelude {
     #[cfg(feature = "ractor")]
     pub use crate::RactorInterop as _;
     pub use crate::{
-        Actor, ActorRef, Context, Directive, Error, ErrorKind, Failure, Handler, Outcome, Recipient,
-        SendError, StopReason, System, WeakRef,
+        Actor, ActorRef, Context, Directive, Error, ErrorKind, Failure, Handler, MissedTick, Outcome,
+        Recipient, SendError, StopReason, System, WeakRef,
     };
 }

@@ -7,7 +7,7 @@ use dactor_core::{Actor, Context, Handler, Outcome};
 use dactor_core::{ActorRef, ErrorKind, MissedTick, Terminated};
 
 use super::body;
-use super::fixture::{Desk, note, now, pass};
+use super::fixture::{Desk, Do, note, now, pass, quick};
 use crate::actors::{Note, Worker};
 use crate::{Lab, Pace, Rule, State, Topic};
 
@@ -61,7 +61,7 @@ async fn ticking(lab: &Lab, journal: &Journal, missed: Option<MissedTick>) -> Ac
     now(lab, &desk, move |ctx| {
         let make = move || {
             let journal = journal.clone();
-            super::fixture::quick(move |_, _| {
+            quick(move |_, _| {
                 journal.note(begin.elapsed().as_millis());
                 Ok(0)
             })
@@ -189,7 +189,7 @@ async fn what_counts(mut lab: Lab) {
 async fn making_panics(mut lab: Lab) {
     let (system, events) = lab.observed();
     let desk = system.spawn(Desk::default()).await.unwrap();
-    let fails = || -> super::fixture::Do { panic!("no message") };
+    let fails = || -> Do { panic!("no message") };
     now(&lab, &desk, move |ctx| drop(ctx.every(SECOND, fails).unwrap())).await;
     lab.clock().advance(SECOND).await;
     let reason = desk.wait().await;

@@ -48,7 +48,7 @@ pub(super) static RULES: &[Rule] = &[
         "STASH-04",
         Topic::Inflow,
         &[(Topic::Inflow, State::Handling), (Topic::Failure, State::Handling)],
-        "A stash holds as many messages as the spawn says. One more is a failure of its handler with `StashFull` as the source, naming actor, message and capacity: the asker gets it, or an event tells of it.",
+        "A stash holds as many messages as the spawn says. One more is a failure of its handler with `StashFull` as the source, naming actor, message and capacity: the asker gets it, or an event tells of it. To stash a message with another type of reply than the one asked for is `Unsupported`.",
         "An actor that never gets ready must not eat the memory in silence.",
         body!(overflow),
     ),
@@ -188,6 +188,18 @@ impl Handler<Open> for Door {
     }
 }
 
+/// Stashes a message with a reply of another type in its place.
+struct Mistake;
+impl Message for Mistake {
+    type Reply = u32;
+}
+
+impl Handler<Mistake> for Door {
+    async fn handle(&mut self, _: Mistake, ctx: &mut Context<Self>) -> Outcome<u32> {
+        ctx.stash(Open(None, true)).map(|_| 0)
+    }
+}
+
 /// Waits at the gate, and ends the instance.
 struct Break(Gate);
 impl Message for Break {
@@ -264,6 +276,11 @@ async fn given_up(mut lab: Lab) {
     assert_eq!((journal.entries(), system.dead_letters()), (vec!["3".to_owned()], 0));
 }
 
+/// The stash's own error, in that of the handler.
+fn source(error: &Error) -> &Error {
+    std::error::Error::source(error).and_then(|source| source.downcast_ref()).expect("a source")
+}
+
 async fn overflow(lab: Lab) {
     let journal = Journal::new();
     let (system, events) = lab.observed();
@@ -272,14 +289,15 @@ async fn overflow(lab: Lab) {
     let error = lab.soon("the asker is told", door.ask(Knock(4))).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Failed);
     for error in [error, events.errors().remove(0)] {
-        let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<Error>());
-        let source = source.expect("the stash's own error");
+        let source = source(&error);
         assert_eq!((source.kind(), source.get("actor")), (ErrorKind::StashFull, Some("door")));
         assert_eq!(source.get("message"), Some(std::any::type_name::<Knock>()));
         assert_eq!(source.get("capacity"), Some("2"));
     }
     assert_eq!(events.journal().entries(), ["failed Knock"]);
     assert_eq!(lab.soon("an answer", door.ask(Open(None, true))).await.unwrap(), 2);
+    let error = lab.soon("the asker is told", door.ask(Mistake)).await.unwrap_err();
+    assert_eq!(source(&error).kind(), ErrorKind::Unsupported);
     lab.soon("there is room again", door.ask(Knock(5))).await.unwrap();
     assert_eq!(journal.entries(), ["1", "2", "5"]);
     let none = system.spawn(Door::new(&journal)).stash(0).await.unwrap();
