@@ -26,11 +26,13 @@ mod names;
 mod native;
 mod outbound;
 mod panics;
+mod paths;
 mod priority;
 mod race;
 mod refs;
 mod restart;
 mod scope;
+mod selections;
 mod shed;
 mod shutdown;
 mod start;
@@ -52,6 +54,8 @@ static ALL: &[&[Rule]] = &[
     ends::RULES,
     wait::RULES,
     names::RULES,
+    paths::RULES,
+    selections::RULES,
     failure::RULES,
     panics::RULES,
     restart::RULES,
