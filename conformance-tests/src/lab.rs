@@ -3,7 +3,7 @@ use std::future::{Future, IntoFuture};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dactor_core::testkit::{DrivenClock, Journal};
-use dactor_core::{Actor, ActorRef, Error, Event, System, SystemBuilder};
+use dactor_core::{Actor, ActorRef, ActorSystemConfig, Error, Event, System, SystemBuilder};
 use tokio::sync::oneshot;
 
 use crate::{Native, NativeProbe, Settings, Subject, Watch};
@@ -28,6 +28,11 @@ impl Lab {
     /// The same under another name.
     pub fn builder_named(&self, name: &str) -> SystemBuilder {
         System::builder(name).backend(self.subject.backend())
+    }
+
+    /// The same with another config.
+    pub fn builder_with(&self, config: ActorSystemConfig) -> SystemBuilder {
+        System::builder(config).backend(self.subject.backend())
     }
 
     /// A system on the adapter under test.

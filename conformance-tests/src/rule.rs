@@ -177,6 +177,8 @@ words! {
         Wait = "Wait",
         /// Names and lookup.
         Name = "Name, lookup",
+        /// Actor paths, and expressions that select by them.
+        Paths = "Paths and selections",
         /// Bounded mailboxes, and the line for room in one.
         Bound = "Bounded mailbox",
         /// The lanes of a mailbox.

@@ -10,6 +10,9 @@ use crate::path::{ActorPath, ActorUid, PathSegment};
 use crate::shared::{Control, Head};
 use crate::{Error, ErrorKind, Pid, Result, System};
 
+/// Longest path of a live actor, in bytes: one that parses back with any UID behind it.
+const LONGEST: usize = ActorPath::LONGEST - "#18446744073709551615".len();
+
 /// How much of a refused text an error shows.
 const SHOWN: usize = 64;
 
@@ -45,10 +48,13 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
 /// How long the path of a new actor is, unless it is too long.
 pub(crate) fn path_length(above: usize, name: Option<&str>, pid: Pid, system: &System) -> Result<u16> {
     let length = above + "/".len() + name_of(name, pid).length();
-    u16::try_from(length).map_err(|_| {
-        let why = format!("its path would have {length} bytes, more than {}", ActorPath::LONGEST);
-        invalid_name(name.unwrap_or("(none)"), why).with("system", system.name())
-    })
+    match u16::try_from(length) {
+        Ok(fits) if length <= LONGEST => Ok(fits),
+        _ => {
+            let why = format!("its path would have {length} bytes, more than {LONGEST}");
+            Err(invalid_name(name.unwrap_or_default(), why).with("system", system.name()))
+        }
+    }
 }
 
 fn invalid_name(name: &str, why: impl ToString) -> Error {

@@ -69,7 +69,7 @@ async fn all(lab: Lab) {
         for (message, kind) in expected {
             let letter = lab.soon("a dead letter comes", feed.next()).await.unwrap();
             assert_eq!((letter.message, letter.error.kind()), (message, kind));
-            assert_eq!((letter.actor.as_str(), letter.text), ("a", None));
+            assert_eq!((letter.actor.as_str(), letter.text), ("pekko://lab/user/a", None));
         }
         lab.never("a letter for what was handed back", feed.next()).await;
     }
@@ -88,7 +88,10 @@ async fn unheard(lab: Lab) {
     drop(withdrawn);
     gate.open();
     let letter = lab.soon("the reply is a dead letter", feed.next()).await.unwrap();
-    assert_eq!((letter.actor.as_str(), letter.message), ("a", std::any::type_name::<Hold>()));
+    assert_eq!(
+        (letter.actor.as_str(), letter.message),
+        ("pekko://lab/user/a", std::any::type_name::<Hold>())
+    );
     assert_eq!(
         (letter.error.kind(), letter.error.get("actor")),
         (ErrorKind::AskerGone, Some("pekko://lab/user/a"))

@@ -28,12 +28,14 @@ mod native;
 mod outbound;
 mod overdue;
 mod panics;
+mod paths;
 mod phases;
 mod priority;
 mod race;
 mod refs;
 mod restart;
 mod scope;
+mod selections;
 mod shed;
 mod shutdown;
 mod start;
@@ -59,6 +61,8 @@ static ALL: &[&[Rule]] = &[
     ends::RULES,
     wait::RULES,
     names::RULES,
+    paths::RULES,
+    selections::RULES,
     failure::RULES,
     panics::RULES,
     restart::RULES,

@@ -111,8 +111,11 @@ async fn invalid(lab: Lab) {
         let error = system.spawn(Worker::factory(&journal, Hooks::default())).name(name).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidName, "{name:?}");
         assert!(error.get("because").is_some() && error.get("name").is_some(), "{error}");
+    }
+    for name in ["", "a/b", "a b", "a:1", "\u{e9}", "a\n", "%0A", &"n".repeat(70_000)] {
         let error = lab.builder_named(name).build().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidName, "{name:?}");
+        assert!(error.get("because").is_some() && error.get("system").is_some(), "{error}");
     }
     assert_eq!(journal.entries(), [""; 0], "nothing was started");
     assert_eq!(system.live(), 0);

@@ -48,7 +48,8 @@ pub(super) fn assemble(
     let names = || implied.into_iter().chain(names.iter().copied());
     let path_length = names().map(|name| name.len() + 1).sum::<usize>().max(1);
     let length = address.length() + path_length;
-    ActorPathError::check_length(length)?;
+    // With its UID it is still a text that can be read.
+    ActorPathError::check_length(length + uid.map_or(0, ActorUid::length))?;
 
     let mut text = String::with_capacity(length);
     let layout = address.write(&mut text);

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::ActorPath;
+use super::{ActorPath, ActorUid};
 
 impl ActorPath {
     /// The path within its system, beginning with `/`.
@@ -22,8 +22,7 @@ impl ActorPath {
 
     /// The whole path with its UID. This is what to send or store, and what parses to the same incarnation.
     pub fn to_serialization_format(&self) -> String {
-        let digits = self.uid.map_or(0, |uid| 2 + uid.get().checked_ilog10().unwrap_or(0) as usize);
-        let mut text = String::with_capacity(self.text.len() + digits);
+        let mut text = String::with_capacity(self.text.len() + self.uid.map_or(0, ActorUid::length));
         text.push_str(&self.text);
         if let Some(uid) = self.uid {
             // Writing to a string cannot fail.

@@ -15,6 +15,11 @@ impl ActorUid {
         self.0
     }
 
+    /// How many bytes it takes in a path, with its `#`.
+    pub(super) fn length(self) -> usize {
+        2 + self.0.checked_ilog10().unwrap_or(0) as usize
+    }
+
     /// Reads the digits after a `#`: nothing else, not even a sign.
     pub(super) fn read(digits: &str) -> Option<Self> {
         let all_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
