@@ -222,7 +222,8 @@ async fn kill_kills_descendants(lab: Lab) {
     }
     let (journal, system, gate) = (Journal::new(), lab.system(), Gate::new());
     let (leak, mut leaked) = tokio::sync::mpsc::unbounded_channel();
-    let mut plan = Plan::new("parent").child(Plan::new("a").child(Plan::new("aa"))).start(Act::Hold(gate.clone()));
+    let mut plan =
+        Plan::new("parent").child(Plan::new("a").child(Plan::new("aa"))).start(Act::Hold(gate.clone()));
     plan.leak = Some(leak);
     let spawn = system.spawn(Member::factory(&journal, plan)).name("parent");
     let spawning = tokio::spawn(spawn.into_future());
@@ -271,7 +272,11 @@ async fn failure_stops_children(lab: Lab) {
         let plan = Plan::new("parent").child(Plan::new("a").child(Plan::new("aa")));
         let plan = plan.on_error(Directive::Escalate).supervision(stop.clone());
         let parent = plan.spawn(&system, &journal).await;
-        if panics { parent.tell(Boom("no")).unwrap() } else { parent.tell(Fail("no")).unwrap() }
+        if panics {
+            parent.tell(Boom("no")).unwrap()
+        } else {
+            parent.tell(Fail("no")).unwrap()
+        }
         assert!(lab.soon("the parent ends", parent.wait()).await.failure().is_some());
         let ends = ["aa stop: stopped, 0 children", "aa drop", "a stop: stopped, 0 children", "a drop"];
         let last: &[&str] =
@@ -291,7 +296,8 @@ async fn failure_stops_children(lab: Lab) {
 
 async fn restart_stops_children(lab: Lab) {
     let (journal, system) = (Journal::new(), lab.system());
-    let parent = Plan::new("parent").child(Plan::new("a").child(Plan::new("aa"))).spawn(&system, &journal).await;
+    let parent =
+        Plan::new("parent").child(Plan::new("a").child(Plan::new("aa"))).spawn(&system, &journal).await;
     let old = child(&lab, &parent, "a").await;
     parent.tell(Boom("no")).unwrap();
     let new = child(&lab, &parent, "a").await;
@@ -325,7 +331,8 @@ async fn native_kill(lab: Lab) {
 
 async fn native_stop(lab: Lab) {
     let (journal, system) = (Journal::new(), lab.system());
-    let parent = Plan::new("parent").child(Plan::new("a").child(Plan::new("aa"))).spawn(&system, &journal).await;
+    let parent =
+        Plan::new("parent").child(Plan::new("a").child(Plan::new("aa"))).spawn(&system, &journal).await;
     lab.native_stop(&parent).await;
     let reason = lab.soon("the parent ends", parent.wait()).await.to_string();
     let stop = |name: &str| [format!("{name} stop: {reason}, 0 children"), format!("{name} drop")];
@@ -359,7 +366,10 @@ async fn names(lab: Lab) {
     lab.soon("of another parent", two.ask(Bear(Plan::new("a")))).await.unwrap().unwrap();
     let top = Plan::new("a").spawn(&system, &journal).await;
     let error = lab.soon("a second", one.ask(Bear(Plan::new("a")))).await.unwrap().unwrap_err();
-    assert_eq!((error.kind(), error.get("actor"), error.get("parent")), (ErrorKind::NameTaken, Some("a"), Some("one")));
+    assert_eq!(
+        (error.kind(), error.get("actor"), error.get("parent")),
+        (ErrorKind::NameTaken, Some("a"), Some("one"))
+    );
     assert_eq!(lab.soon("the first is there", one.ask(Children())).await.unwrap(), 1);
     assert_eq!(system.get::<Member>("a"), Some(top), "children are not found at the top");
     for end in 0..3 {
@@ -370,7 +380,10 @@ async fn names(lab: Lab) {
             _ => child.kill(),
         }
         lab.soon("the child ends", child.wait()).await;
-        assert_ne!(lab.soon("the name is free", one.ask(Bear(Plan::new("a")))).await.unwrap().unwrap(), child);
+        assert_ne!(
+            lab.soon("the name is free", one.ask(Bear(Plan::new("a")))).await.unwrap().unwrap(),
+            child
+        );
     }
     assert!(!first.is_alive());
 }
@@ -422,7 +435,10 @@ async fn unfinished(lab: Lab) {
 
     // One that nobody polls any more.
     let parent = Plan::new("parent").spawn(&system, &journal).await;
-    let spawn = lab.soon("a spawn", parent.ask(Delegate(Plan::new("b").start(Act::Hold(Gate::new()))))).await.unwrap();
+    let spawn = lab
+        .soon("a spawn", parent.ask(Delegate(Plan::new("b").start(Act::Hold(Gate::new())))))
+        .await
+        .unwrap();
     let mut spawning = spawn.into_future();
     assert!(futures_util::poll!(&mut spawning).is_pending());
     parent.stop();
@@ -462,8 +478,13 @@ async fn asks_stopping(lab: Lab) {
     parent.stop();
     gate.open();
     lab.soon("the parent ends", parent.wait()).await;
-    let expected =
-        ["a asked: Stopped", "a stop: stopped, 0 children", "a drop", "parent stop: stopped, 0 children", "parent drop"];
+    let expected = [
+        "a asked: Stopped",
+        "a stop: stopped, 0 children",
+        "a drop",
+        "parent stop: stopped, 0 children",
+        "parent drop",
+    ];
     assert_eq!(journal.entries()[2..], expected);
 }
 
@@ -487,7 +508,8 @@ async fn child_hangs(mut lab: Lab) {
 
 async fn shutdown(lab: Lab) {
     let (journal, system, gate) = (Journal::new(), lab.system(), Gate::new());
-    let service = system.spawn_service(Member::factory(&journal, Plan::new("service").child(Plan::new("helper"))));
+    let service =
+        system.spawn_service(Member::factory(&journal, Plan::new("service").child(Plan::new("helper"))));
     let service = service.name("service").await.unwrap();
     assert!(system.get::<Member>("service").is_none(), "a service is not among the users' actors");
     let parent = Plan::new("parent").child(Plan::new("a")).spawn(&system, &journal).await;
@@ -543,5 +565,8 @@ async fn child_ends(lab: Lab) {
 
 /// The child of this name.
 pub(super) async fn child(lab: &Lab, parent: &ActorRef<Member>, name: &'static str) -> ActorRef<Member> {
-    lab.soon("the parent answers", parent.ask(Child(name))).await.unwrap().unwrap_or_else(|| panic!("no child {name}"))
+    lab.soon("the parent answers", parent.ask(Child(name)))
+        .await
+        .unwrap()
+        .unwrap_or_else(|| panic!("no child {name}"))
 }

@@ -1,8 +1,9 @@
 //! The rules, by topic.
 
 mod ask;
+mod backoff;
 mod bound;
-
+mod budget;
 mod busy;
 mod cancel;
 mod dead;
@@ -17,6 +18,7 @@ mod fairness;
 mod family;
 mod fixture;
 mod forward;
+mod group;
 mod headers;
 mod inbound;
 mod kill;
@@ -36,9 +38,12 @@ mod shed;
 mod shutdown;
 mod start;
 mod stop;
+mod supervision;
 mod timeout;
 mod visible;
 mod wait;
+mod watch;
+mod watcher;
 
 use crate::Rule;
 
@@ -57,6 +62,12 @@ static ALL: &[&[Rule]] = &[
     panics::RULES,
     restart::RULES,
     family::RULES,
+    supervision::RULES,
+    group::RULES,
+    budget::RULES,
+    backoff::RULES,
+    watch::RULES,
+    watcher::RULES,
     shutdown::RULES,
     bound::RULES,
     line::RULES,
