@@ -1,5 +1,8 @@
 //! The actor of which the trees in these rules are made.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use dactor_core::testkit::{Gate, Journal};
 use dactor_core::{
     Actor, ActorRef, Context, Directive, Error, ErrorKind, Failure, Handler, Message, Outcome, StopReason,
@@ -20,17 +23,14 @@ pub(super) struct Plan {
     pub(super) watches: bool,
     /// Shown to whoever waits for it when `on_start` runs.
     pub(super) leak: Option<tokio::sync::mpsc::UnboundedSender<ActorRef<Member>>>,
+    /// Counts how often the factory was called: the second call panics.
+    pub(super) flawed: Option<Arc<AtomicUsize>>,
 }
 
 impl Plan {
     pub(super) fn new(name: &'static str) -> Self {
         let (hooks, children) = Default::default();
-        Self { name, hooks, supervision: None, children, watches: false, leak: None }
-    }
-
-    pub(super) fn hooks(mut self, hooks: Hooks) -> Self {
-        self.hooks = hooks;
-        self
+        Self { name, hooks, supervision: None, children, watches: false, leak: None, flawed: None }
     }
 
     pub(super) fn start(mut self, act: Act) -> Self {
@@ -95,7 +95,14 @@ impl Member {
 
     pub(super) fn factory(journal: &Journal, plan: Plan) -> impl FnMut() -> Self + Send + 'static {
         let journal = journal.clone();
-        move || Self::new(&journal, plan.clone())
+        move || {
+            if let Some(made) = &plan.flawed
+                && made.fetch_add(1, Ordering::SeqCst) == 1
+            {
+                panic!("no material");
+            }
+            Self::new(&journal, plan.clone())
+        }
     }
 
     fn note(&self, what: impl std::fmt::Display) {

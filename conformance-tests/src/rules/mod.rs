@@ -1,8 +1,9 @@
 //! The rules, by topic.
 
 mod ask;
+mod backoff;
 mod bound;
-
+mod budget;
 mod busy;
 mod cancel;
 mod dead;
@@ -17,6 +18,7 @@ mod fairness;
 mod family;
 mod fixture;
 mod forward;
+mod group;
 mod headers;
 mod inbound;
 mod kill;
@@ -42,11 +44,14 @@ mod start;
 mod stash;
 mod stop;
 mod streams;
+mod supervision;
 mod timeout;
 mod timer_ends;
 mod timers;
 mod visible;
 mod wait;
+mod watch;
+mod watcher;
 
 use crate::Rule;
 
@@ -67,6 +72,12 @@ static ALL: &[&[Rule]] = &[
     panics::RULES,
     restart::RULES,
     family::RULES,
+    supervision::RULES,
+    group::RULES,
+    budget::RULES,
+    backoff::RULES,
+    watch::RULES,
+    watcher::RULES,
     timers::RULES,
     overdue::RULES,
     timer_ends::RULES,
