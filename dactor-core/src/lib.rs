@@ -35,6 +35,8 @@ mod pid;
 mod pipeline;
 mod post;
 mod priority;
+#[cfg(test)]
+mod puppet;
 mod queue;
 mod random;
 mod recipient;

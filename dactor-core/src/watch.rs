@@ -210,3 +210,6 @@ impl Drop for Watching {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
