@@ -257,3 +257,17 @@ impl<M> StdError for SendError<M> {
         StdError::source(&self.reason)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_added_to_a_clone_is_there_and_nowhere_else() {
+        let first = Error::new(ErrorKind::Failed).with("actor", "a");
+        let second = first.clone().with("restart", "refused").because("no");
+        assert_eq!((first.get("restart"), second.get("restart")), (None, Some("refused")));
+        assert_eq!(second.get("actor"), Some("a"));
+        assert!(first.source().is_none() && second.source().is_some());
+    }
+}

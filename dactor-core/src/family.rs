@@ -240,3 +240,6 @@ impl Supervisor<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

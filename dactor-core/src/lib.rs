@@ -41,6 +41,8 @@ mod pipeline;
 mod place;
 mod post;
 mod priority;
+#[cfg(test)]
+mod puppet;
 mod queue;
 mod quit;
 mod random;

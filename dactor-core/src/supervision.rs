@@ -275,6 +275,71 @@ mod tests {
     }
 
     #[test]
+    fn a_scope_concerns_all_the_younger_or_nobody() {
+        let [first, second, third] = [(); 3].map(|()| Pid::next());
+        for (scope, of_first, of_second, of_third) in [
+            (Scope::One, [false; 3], [false; 3], [false; 3]),
+            (Scope::All, [false, true, true], [true, false, true], [true, true, false]),
+            (Scope::Rest, [false, true, true], [false, false, true], [false; 3]),
+        ] {
+            for (failed, expected) in [(first, of_first), (second, of_second), (third, of_third)] {
+                assert_eq!(
+                    [first, second, third].map(|other| scope.concerns(failed, other)),
+                    expected,
+                    "{scope:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn constructors_say_the_scope() {
+        for (supervision, scope) in [
+            (Supervision::one_for_one(), Scope::One),
+            (Supervision::all_for_one(), Scope::All),
+            (Supervision::rest_for_one(), Scope::Rest),
+            (Supervision::default(), Scope::One),
+        ] {
+            assert_eq!(supervision.scope, scope);
+            let ten = Budget { restarts: Some(10), window: SECOND * 60 };
+            assert_eq!((supervision.budget, supervision.backoff), (ten, None), "at once, ten times a minute");
+        }
+        assert_eq!(Supervision::default().budget(3, SECOND * 5).budget_text(), "3 restarts in 5s");
+    }
+
+    #[test]
+    fn only_a_restart_is_charged() {
+        let supervision = Supervision::one_for_one().budget(1, SECOND);
+        let (now, mut record) = (Instant::now(), Record::default());
+        for directive in [Directive::Resume, Directive::Stop, Directive::Escalate] {
+            supervision.fate(directive, &mut record, now, 0.0);
+        }
+        let restart = |record: &mut Record| supervision.fate(Directive::Restart, record, now, 0.0);
+        assert_eq!(restart(&mut record), Fate::Restart { after: Duration::ZERO });
+        assert_eq!(restart(&mut record), Fate::Exhausted);
+        assert_eq!(restart(&mut record), Fate::Exhausted, "a refusal is not charged, and does not help");
+    }
+
+    #[test]
+    fn a_long_wait_is_no_quiet_window() {
+        let supervision =
+            Supervision::one_for_one().budget(9, SECOND).backoff(Backoff::exponential(SECOND, SECOND * 60));
+        let (mut now, mut record) = (Instant::now(), Record::default());
+        for seconds in [1, 2, 4, 8] {
+            let fate = supervision.fate(Directive::Restart, &mut record, now, 0.0);
+            assert_eq!(fate, Fate::Restart { after: SECOND * seconds });
+            // It fails right after its restart.
+            now += SECOND * seconds;
+        }
+        now += SECOND;
+        let fate = supervision.fate(Directive::Restart, &mut record, now + SECOND * 8, 0.0);
+        assert_eq!(fate, Fate::Restart { after: SECOND }, "and a quiet one is");
+        let absurd = Supervision::one_for_one().backoff(Backoff::exponential(Duration::MAX, Duration::MAX));
+        let fate = absurd.fate(Directive::Restart, &mut record, now, 0.0);
+        assert_eq!(fate, Fate::Restart { after: Duration::MAX });
+    }
+
+    #[test]
     fn what_follows_a_failure() {
         let (panicked, failed) = (Error::new(ErrorKind::Panicked), Error::new(ErrorKind::Failed));
         let default = Supervision::default();

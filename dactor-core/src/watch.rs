@@ -215,3 +215,6 @@ impl Drop for Watching {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

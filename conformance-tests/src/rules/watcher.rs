@@ -111,7 +111,7 @@ async fn order(lab: Lab) {
     lab.soon("the target ends", target.wait()).await;
     watcher.tell(Note(4)).unwrap();
     gate.open();
-    lab.soon("the watcher goes on", watcher.ask(Note(5))).await.unwrap();
+    lab.soon("it is told", journal.wait_for("w terminated t: stopped")).await;
     let entries = of_watcher(&journal);
     let told = entries.iter().position(|entry| entry == "terminated t: stopped").expect("it was told");
     assert_eq!(entries[..5], ["start", "held 0", "1", "2", "3"]);
@@ -131,7 +131,7 @@ async fn order(lab: Lab) {
     assert!(futures_util::poll!(&mut third).is_pending(), "there is no room");
     target.stop();
     lab.soon("the target ends", target.wait()).await;
-    // The notice is on its way when the end is known; wait until it is there.
+    // Where the notice is in line by then, the next sender comes behind it.
     lab.rest().await;
     let mut fourth = Box::pin(watcher.send(Note(4)));
     assert!(futures_util::poll!(&mut fourth).is_pending(), "there is no room");
@@ -139,6 +139,7 @@ async fn order(lab: Lab) {
     lab.soon("the third gets in", third).await.unwrap();
     lab.soon("the fourth gets in", fourth).await.unwrap();
     lab.soon("the watcher goes on", watcher.ask(Note(5))).await.unwrap();
+    lab.soon("it is told", journal.wait_for("w terminated t: stopped")).await;
     let entries = of_watcher(&journal);
     let told = entries.iter().position(|entry| entry == "terminated t: stopped");
     assert!(
