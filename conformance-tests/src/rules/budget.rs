@@ -7,7 +7,7 @@ use dactor_core::{ActorRef, ErrorKind, Supervision};
 
 use super::body;
 use super::family::child;
-use super::member::{Member, Plan, ending};
+use super::member::{Member, Plan, ending, named};
 use crate::actors::{Act, Boom, Count, Note};
 use crate::{Lab, Pace, Rule, State, Topic};
 
@@ -72,12 +72,12 @@ async fn window(mut lab: Lab) {
         a.tell(Boom("once more")).unwrap();
         let reason = a.wait().await;
         let error = reason.failure().expect("a failure");
-        assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Panicked, Some("a")));
+        assert_eq!((error.kind(), named(error, "actor")), (ErrorKind::Panicked, Some("a")));
         assert_eq!(error.get("restart"), Some("refused: more than 2 restarts in 10s"));
         assert!(error.to_string().contains("once more"), "{error}");
         let reason = parent.wait().await;
         let error = reason.failure().expect("a failure");
-        assert_eq!((error.kind(), error.get("child")), (ErrorKind::ChildFailed, Some("a")));
+        assert_eq!((error.kind(), named(error, "child")), (ErrorKind::ChildFailed, Some("a")));
         assert!(error.to_string().contains("2 restarts in 10s"), "{error}");
         assert_eq!(journal.count("a restart: Panicked"), 3);
     }

@@ -368,7 +368,7 @@ async fn names(lab: Lab) {
     let error = lab.soon("a second", one.ask(Bear(Plan::new("a")))).await.unwrap().unwrap_err();
     assert_eq!(
         (error.kind(), error.get("actor"), error.get("parent")),
-        (ErrorKind::NameTaken, Some("a"), Some("one"))
+        (ErrorKind::NameTaken, Some("pekko://lab/user/one/a"), Some("pekko://lab/user/one"))
     );
     assert_eq!(lab.soon("the first is there", one.ask(Children())).await.unwrap(), 1);
     assert_eq!(system.get::<Member>("a"), Some(top), "children are not found at the top");
@@ -396,7 +396,11 @@ async fn too_late(lab: Lab) {
     parent.stop();
     lab.soon("on_stop runs", gate.reached()).await;
     let refused = |error: dactor_core::Error| {
-        assert_eq!((error.kind(), error.get("parent")), (ErrorKind::Stopped, Some("parent")), "{error}");
+        assert_eq!(
+            (error.kind(), error.get("parent")),
+            (ErrorKind::Stopped, Some("pekko://lab/user/parent")),
+            "{error}"
+        );
     };
     refused(first.await.unwrap_err());
     gate.open();

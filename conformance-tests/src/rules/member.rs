@@ -345,7 +345,17 @@ impl Handler<Fail> for Member {
 
 impl Handler<Terminated> for Member {
     async fn handle(&mut self, other: Terminated, _: &mut Context<Self>) -> Outcome<()> {
-        self.note(format!("terminated {}: {}", other.label(), ending(other.reason())));
+        self.note(format!("terminated {}: {}", last_name(&other.label()), ending(other.reason())));
         Ok(())
     }
+}
+
+/// The last name in a path.
+pub(super) fn last_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The last name in a path that an error gives.
+pub(super) fn named<'a>(error: &'a dactor_core::Error, key: &str) -> Option<&'a str> {
+    error.get(key).map(last_name)
 }

@@ -290,7 +290,10 @@ async fn overflow(lab: Lab) {
     assert_eq!(error.kind(), ErrorKind::Failed);
     for error in [error, events.errors().remove(0)] {
         let source = source(&error);
-        assert_eq!((source.kind(), source.get("actor")), (ErrorKind::StashFull, Some("door")));
+        assert_eq!(
+            (source.kind(), source.get("actor")),
+            (ErrorKind::StashFull, Some("pekko://lab/user/door"))
+        );
         assert_eq!(source.get("message"), Some(std::any::type_name::<Knock>()));
         assert_eq!(source.get("capacity"), Some("2"));
     }

@@ -300,7 +300,10 @@ async fn failing(lab: Lab) {
     assert_eq!(journal.entries(), ["fine"]);
     let errors = events.errors();
     assert_eq!(errors[0].kind(), ErrorKind::Failed);
-    assert_eq!((errors[1].kind(), errors[1].get("actor")), (ErrorKind::Panicked, Some("reader")));
+    assert_eq!(
+        (errors[1].kind(), errors[1].get("actor")),
+        (ErrorKind::Panicked, Some("pekko://lab/user/reader"))
+    );
     assert!(errors[1].to_string().contains("the source broke"), "{}", errors[1]);
     lab.soon("the stream is over", async {
         while !attached.is_finished() {

@@ -245,7 +245,7 @@ async fn exempt(mut lab: Lab) {
 fn assert_invalid(result: Result<TimerKey, Error>, timer: &str) {
     let error = result.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidTimer);
-    assert_eq!((error.get("actor"), error.get("timer")), (Some("a"), Some(timer)));
+    assert_eq!((error.get("actor"), error.get("timer")), (Some("pekko://lab/user/a"), Some(timer)));
     assert_eq!(error.get("message"), Some(std::any::type_name::<Do>()));
     assert!(error.get("because").is_some_and(|why| why.contains("zero")), "{error}");
 }
