@@ -235,7 +235,8 @@ impl<M: Message> std::fmt::Debug for Reply<M> {
 #[cfg(all(test, dactor_loom))]
 mod models;
 
-#[cfg(all(test, not(dactor_loom)))]
+#[cfg(test)]
+#[cfg(not(dactor_loom))]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::Wake;
