@@ -15,6 +15,7 @@ use crate::owed::{Answer, Nothing, Told};
 use crate::panic::{Panic, discard};
 use crate::reply::{Asker, Claim, Reply, Sink};
 use crate::shared::Shared;
+use crate::timers::Place;
 use crate::{
     Actor, ActorPath, Context, Error, ErrorKind, Failure, Handler, Headers, Message, Pid, Terminated,
 };
@@ -110,9 +111,9 @@ impl<A: Actor> Envelope<A> {
         Self { kind: Kind::Notice(Box::new(Obituary { terminated, watch })) }
     }
 
-    /// Says that the timer of this number is due.
-    pub(crate) fn tick(number: u64, message: &'static str) -> Self {
-        Self { kind: Kind::Notice(Box::new(Tick { number, message })) }
+    /// Says that the timer in this place is due.
+    pub(crate) fn tick(timer: Place, message: &'static str) -> Self {
+        Self { kind: Kind::Notice(Box::new(Tick { timer, message })) }
     }
 
     /// An item of a stream, until that is detached.
@@ -359,13 +360,13 @@ impl<A: Handler<Terminated>> Tells<A> for Obituary {
 
 /// A timer is due, unless it was cancelled or replaced meanwhile.
 struct Tick {
-    number: u64,
+    timer: Place,
     message: &'static str,
 }
 
 impl<A: Actor> Tells<A> for Tick {
     fn dispatch<'a>(self: Box<Self>, scene: Scene<'a, A>) -> Running<'a> {
-        match scene.ctx.claims_tick(self.number) {
+        match scene.ctx.claims_tick(self.timer) {
             Some(Ok(envelope)) => envelope.dispatch(scene),
             Some(Err(panic)) => Running::from_or_box(std::future::ready(Handled::Panicked(panic))),
             None => done(),

@@ -17,8 +17,8 @@ use std::time::Duration;
 
 pub use key::TimerKey;
 pub use missed::MissedTick;
-pub(crate) use table::Timers;
 use table::{Make, Plan};
+pub(crate) use table::{Place, Timers};
 
 use crate::envelope::{Envelope, Labelled};
 use crate::exclusive::Exclusive;
@@ -54,7 +54,8 @@ impl<A: Actor> Context<A> {
     ///
     /// [`InvalidTimer`](ErrorKind::InvalidTimer) when the time is zero: whoever means "now" tells itself the message.
     pub fn after<M: SentTo<A>>(&mut self, delay: Duration, message: M) -> Result<TimerKey> {
-        self.set_timer::<M>(None, Plan::Once(delay, Some(message.into_tell(Headers::default()))), delay)
+        let plan = Plan::Once(Some(message.into_tell(Headers::default())));
+        self.set_timer::<M>(None, plan, delay).map(|place| TimerKey::unnamed(Some(place)))
     }
 
     /// Sends this actor a message again and again, the first after one period. Ticks that it was too busy for are
@@ -68,7 +69,8 @@ impl<A: Actor> Context<A> {
         period: Duration,
         make: impl FnMut() -> M + Send + 'static,
     ) -> Result<TimerKey> {
-        self.set_timer::<M>(None, Plan::Every(period, MissedTick::default(), telling(make)), period)
+        let plan = Plan::Every(period, MissedTick::default(), telling(make));
+        self.set_timer::<M>(None, plan, period).map(|place| TimerKey::unnamed(Some(place)))
     }
 
     /// A timer under a key, to be set. It replaces another one of this key, also when that has fired and its message is
@@ -156,16 +158,16 @@ impl<A: Actor> Context<A> {
         key: Option<TimerKey>,
         plan: Plan<A>,
         time: Duration,
-    ) -> Result<TimerKey> {
+    ) -> Result<Place> {
         let shared = &self.myself.shared;
         if time.is_zero() {
-            let key = key.unwrap_or_else(|| TimerKey::unnamed(0));
+            let key = key.unwrap_or_else(|| TimerKey::unnamed(None));
             let error = Error::new(ErrorKind::InvalidTimer).with("actor", shared.label());
             let error = error.with("message", type_name::<M>()).with("timer", key);
             return Err(error.with("because", "its time is zero"));
         }
         let timers = self.timers.get_or_insert_with(|| Box::new(Exclusive::new(Timers::new())));
-        Ok(timers.get().set(key, plan, type_name::<M>(), shared))
+        Ok(timers.get().set(key, time, plan, type_name::<M>(), shared))
     }
 
     /// A message has been handled that counts for the idle timeout.
@@ -179,8 +181,8 @@ impl<A: Actor> Context<A> {
     }
 
     /// The message of a tick, if it is still wanted.
-    pub(crate) fn claims_tick(&mut self, number: u64) -> Option<Result<Envelope<A>, Panic>> {
-        self.timers.as_mut()?.get().claim(number, &self.myself.shared)
+    pub(crate) fn claims_tick(&mut self, place: Place) -> Option<Result<Envelope<A>, Panic>> {
+        self.timers.as_mut()?.get().claim(place, &self.myself.shared)
     }
 
     pub(crate) fn cancel_timers(&mut self) {
@@ -214,7 +216,7 @@ impl<A: Actor> Timer<'_, A> {
     ///
     /// [`InvalidTimer`](ErrorKind::InvalidTimer) when the time is zero. Another timer of this key stays as it is.
     pub fn after<M: SentTo<A>>(self, delay: Duration, message: M) -> Result<()> {
-        let plan = Plan::Once(delay, Some(message.into_tell(Headers::default())));
+        let plan = Plan::Once(Some(message.into_tell(Headers::default())));
         self.ctx.set_timer::<M>(Some(self.key), plan, delay).map(drop)
     }
 

@@ -78,7 +78,7 @@ pub(super) static RULES: &[Rule] = &[
         "STREAM-08",
         Topic::Inflow,
         &[(Topic::Inflow, State::Starting), (Topic::Inflow, State::Stopping)],
-        "A stream may be attached in `on_start`: its items come after it. One that is attached in `on_stop` ends with the actor and holds nothing up.",
+        "A stream may be attached in `on_start`: its items come after it. When `on_stop` runs the streams are detached; one that is attached in it ends with the actor and holds nothing up.",
         "A hook is the actor's code like any other.",
         body!(hooks),
     ),
@@ -343,9 +343,14 @@ async fn hooks(lab: Lab) {
             Ok(0)
         })
     });
-    let stopping = quick(|_, ctx| {
-        ctx.attach(last);
-        Ok(0)
+    let stopped = Gate::new();
+    let hold_stop = stopped.clone();
+    let stopping = job(move |_, ctx| {
+        Box::pin(async move {
+            ctx.attach(last);
+            hold_stop.pass().await;
+            Ok(0)
+        })
     });
     let desk = Desk::default().on_start(starting).on_stop(stopping);
     let spawned = {
@@ -358,10 +363,15 @@ async fn hooks(lab: Lab) {
     let desk = lab.soon("it has started", spawned).await.unwrap().unwrap();
     lab.soon("the stream ends", journal.wait_for("dropped")).await;
     assert_eq!(journal.entries(), ["take 1", "started", "1", "take 2", "2", "dropped"]);
+    let (_source, items) = channel(&journal);
+    let attached = attach(&lab, &desk, items).await;
     desk.stop();
+    lab.soon("it stops", stopped.reached()).await;
+    assert!(attached.is_finished());
+    lab.soon("both are dropped", journal.wait_len(8)).await;
+    assert_eq!(journal.count("dropped"), 3, "nothing is taken for an actor that stops");
+    stopped.open();
     assert!(matches!(lab.soon("the actor ends", desk.wait()).await, StopReason::Stopped));
-    lab.soon("the other is dropped", journal.wait_len(7)).await;
-    assert_eq!(journal.count("dropped"), 2, "nothing is taken for an actor that stops");
 }
 
 async fn native_stop(lab: Lab) {

@@ -1,6 +1,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use super::table::Place;
+
 /// The name of one of an actor's timers: a text or a number. To set a timer under a key that is in use replaces the
 /// timer.
 ///
@@ -13,7 +15,7 @@ enum Key {
     Text(Cow<'static, str>),
     Number(u64),
     /// Set without a key.
-    Unnamed(u64),
+    Unnamed(Option<Place>),
     /// The idle timeout, of which an actor has one.
     Idle,
 }
@@ -21,8 +23,16 @@ enum Key {
 impl TimerKey {
     pub(super) const IDLE: Self = Self(Key::Idle);
 
-    pub(super) fn unnamed(number: u64) -> Self {
-        Self(Key::Unnamed(number))
+    /// Of a timer without a key, if it is set.
+    pub(super) fn unnamed(place: Option<Place>) -> Self {
+        Self(Key::Unnamed(place))
+    }
+
+    pub(super) fn place(&self) -> Option<Place> {
+        match self.0 {
+            Key::Unnamed(place) => place,
+            _ => None,
+        }
     }
 }
 
@@ -73,6 +83,5 @@ mod tests {
     fn a_text_is_the_same_key_however_it_is_kept() {
         assert_eq!(TimerKey::from("retry"), TimerKey::from("retry".to_owned()));
         assert_ne!(TimerKey::from("7"), TimerKey::from(7));
-        assert_ne!(TimerKey::from(7), TimerKey::unnamed(7));
     }
 }

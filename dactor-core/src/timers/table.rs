@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Waker};
 use std::time::Duration;
 
+use slab::Slab;
 use tokio::task::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -18,28 +19,33 @@ use crate::envelope::Envelope;
 use crate::panic::{Panic, contain, discard};
 use crate::shared::{Control, Shared};
 
+/// Beyond this many slots the table gives memory back when it runs empty.
+const KEPT_SLOTS: usize = 256;
+
 /// Makes the message of a timer that fires more than once.
 pub(super) type Make<A> = Box<dyn FnMut() -> Envelope<A> + Send>;
 
 /// What a timer does.
 pub(super) enum Plan<A> {
     /// The message is there until it fires.
-    Once(Duration, Option<Envelope<A>>),
+    Once(Option<Envelope<A>>),
     Every(Duration, MissedTick, Make<A>),
     /// Fires when no message has been handled for so long.
     Idle(Duration, Make<A>),
 }
 
-impl<A> Plan<A> {
-    fn first(&self) -> Duration {
-        match self {
-            Self::Once(after, _) | Self::Every(after, ..) | Self::Idle(after, _) => *after,
-        }
-    }
+/// Where a timer is in the table. Its number is never given again, not even after a restart: whoever looks for a timer
+/// finds no other in its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Place {
+    number: u64,
+    slot: usize,
 }
 
 struct Timer<A> {
-    key: TimerKey,
+    number: u64,
+    /// None for a timer without one: its place is its key.
+    key: Option<TimerKey>,
     plan: Plan<A>,
     message: &'static str,
     /// When it is due, or was if its tick is in the mailbox.
@@ -48,13 +54,12 @@ struct Timer<A> {
 
 /// The timers of one actor.
 pub(crate) struct Timers<A: Actor> {
-    /// The number of the newest timer. Never used again, not even after a restart: a tick in the mailbox finds no other
-    /// timer than its own.
+    /// The number of the newest.
     last: u64,
-    timers: HashMap<u64, Timer<A>>,
-    numbers: HashMap<TimerKey, u64>,
+    timers: Slab<Timer<A>>,
+    named: HashMap<TimerKey, Place>,
     /// Those whose tick is not in the mailbox.
-    due: BTreeSet<(Instant, u64)>,
+    due: BTreeSet<(Instant, Place)>,
     /// When the cell will be called next.
     armed: Option<Instant>,
     sleep: Option<Pin<Box<Sleep>>>,
@@ -66,8 +71,8 @@ impl<A: Actor> Timers<A> {
     pub(super) fn new() -> Self {
         Self {
             last: 0,
-            timers: HashMap::new(),
-            numbers: HashMap::new(),
+            timers: Slab::new(),
+            named: HashMap::new(),
             due: BTreeSet::new(),
             armed: None,
             sleep: None,
@@ -79,46 +84,60 @@ impl<A: Actor> Timers<A> {
     pub(super) fn set(
         &mut self,
         key: Option<TimerKey>,
+        time: Duration,
         plan: Plan<A>,
         message: &'static str,
         shared: &Arc<Shared<A>>,
-    ) -> TimerKey {
-        self.last += 1;
-        let key = key.unwrap_or_else(|| TimerKey::unnamed(self.last));
+    ) -> Place {
         let now = Instant::now();
         if let Plan::Idle(..) = plan {
             self.active = now;
         }
-        let at = later(now, plan.first());
-        let replaced = self.numbers.insert(key.clone(), self.last);
-        self.timers.insert(self.last, Timer { key: key.clone(), plan, message, at });
-        self.due.insert((at, self.last));
+        let at = later(now, time);
+        self.last += 1;
+        let slot = self.timers.insert(Timer { number: self.last, key: key.clone(), plan, message, at });
+        let place = Place { number: self.last, slot };
+        self.due.insert((at, place));
         self.arm(now, shared);
-        if let Some(replaced) = replaced {
-            self.remove(replaced);
+        if let Some(replaced) = key.and_then(|key| self.named.insert(key, place)) {
+            self.take_out(replaced);
         }
-        key
+        place
     }
 
     pub(super) fn cancel(&mut self, key: &TimerKey) -> bool {
-        let Some(number) = self.numbers.remove(key) else { return false };
-        self.remove(number).is_some()
+        let place = key.place().or_else(|| self.named.remove(key));
+        place.is_some_and(|place| self.take_out(place).is_some())
     }
 
     /// Cancels them all.
     pub(super) fn clear(&mut self) {
-        self.numbers.clear();
+        self.named.clear();
         self.due.clear();
         (self.armed, self.sleep) = (None, None);
         // Messages of the user's.
-        self.timers.drain().for_each(|(_, timer)| discard(timer));
+        self.timers.drain().for_each(discard);
     }
 
-    /// Takes a timer out whose key is gone, or is another's by now.
-    fn remove(&mut self, number: u64) -> Option<Timer<A>> {
-        let timer = self.timers.remove(&number)?;
-        self.due.remove(&(timer.at, number));
+    /// Takes a timer out, unless it is over. Its key is gone, or is another's by now.
+    fn take_out(&mut self, place: Place) -> Option<Timer<A>> {
+        find(&mut self.timers, place)?;
+        let timer = self.timers.remove(place.slot);
+        self.due.remove(&(timer.at, place));
         Some(timer)
+    }
+
+    /// A timer is over, and its key is free.
+    fn forget(&mut self, place: Place) {
+        let timer = self.timers.remove(place.slot);
+        if let Some(key) = &timer.key {
+            self.named.remove(key);
+        }
+        discard(timer);
+        if self.timers.is_empty() && self.timers.capacity() > KEPT_SLOTS {
+            self.timers.shrink_to_fit();
+            self.named.shrink_to_fit();
+        }
     }
 
     /// A message has been handled.
@@ -129,20 +148,16 @@ impl<A: Actor> Timers<A> {
     /// Puts a tick of everything that is due into the mailbox.
     pub(super) fn ring(&mut self, shared: &Arc<Shared<A>>) {
         let now = Instant::now();
-        while let Some(&(at, number)) = self.due.first().filter(|(at, _)| *at <= now) {
-            self.due.remove(&(at, number));
-            let Some(timer) = self.timers.get_mut(&number) else { continue };
-            if let Plan::Idle(after, _) = &timer.plan
-                && let Some(quiet) = not_yet(*after, self.active, now)
-            {
-                timer.at = quiet;
-                self.due.insert((quiet, number));
-                continue;
+        while let Some((at, place)) = self.due.pop_first() {
+            if at > now {
+                self.due.insert((at, place));
+                break;
             }
-            match shared.mailbox.notify(Envelope::tick(number, timer.message)) {
+            let message = self.timers[place.slot].message;
+            match shared.mailbox.notify(Envelope::tick(place, message)) {
                 Ok(nudge) => shared.head.act(nudge),
                 // An actor that ends accepts nothing more.
-                Err(_) => self.forget(number),
+                Err(_) => self.forget(place),
             }
         }
         self.armed = self.armed.filter(|armed| *armed > now);
@@ -152,38 +167,29 @@ impl<A: Actor> Timers<A> {
     /// The message of a tick, if its timer is still wanted. What fires again is set again.
     pub(super) fn claim(
         &mut self,
-        number: u64,
+        place: Place,
         shared: &Arc<Shared<A>>,
     ) -> Option<Result<Envelope<A>, Panic>> {
+        let timer = find(&mut self.timers, place)?;
+        if let Plan::Once(envelope) = &mut timer.plan {
+            let envelope = envelope.take();
+            self.forget(place);
+            return envelope.map(Ok);
+        }
         let now = Instant::now();
-        let timer = self.timers.get_mut(&number)?;
         let (next, made) = match &mut timer.plan {
-            Plan::Once(_, envelope) => (None, envelope.take().map(Ok)),
-            Plan::Every(period, missed, make) => {
-                (Some(missed.next(timer.at, now, *period)), Some(contain(make)))
-            }
-            Plan::Idle(after, make) => match not_yet(*after, self.active, now) {
-                Some(quiet) => (Some(quiet), None),
-                None => (Some(later(now, *after)), Some(contain(make))),
+            Plan::Once(_) => return None,
+            Plan::Every(period, missed, make) => (missed.next(timer.at, now, *period), Some(contain(make))),
+            Plan::Idle(after, make) => match later(self.active, *after) {
+                // There were messages before it.
+                quiet if quiet > now => (quiet, None),
+                _ => (later(now, *after), Some(contain(make))),
             },
         };
-        match next {
-            Some(at) => {
-                timer.at = at;
-                self.due.insert((at, number));
-                self.arm(now, shared);
-            }
-            None => self.forget(number),
-        }
+        timer.at = next;
+        self.due.insert((next, place));
+        self.arm(now, shared);
         made
-    }
-
-    /// A timer is over, and its key is free.
-    fn forget(&mut self, number: u64) {
-        if let Some(timer) = self.timers.remove(&number) {
-            self.numbers.remove(&timer.key);
-            discard(timer);
-        }
     }
 
     /// Sees to it that the cell is called when the first is due.
@@ -220,7 +226,6 @@ impl<A: Actor> Drop for Timers<A> {
     }
 }
 
-/// Until when the actor has to be quiet, if its idle timeout has not come.
-fn not_yet(after: Duration, active: Instant, now: Instant) -> Option<Instant> {
-    Some(later(active, after)).filter(|quiet| *quiet > now)
+fn find<A>(timers: &mut Slab<Timer<A>>, place: Place) -> Option<&mut Timer<A>> {
+    timers.get_mut(place.slot).filter(|timer| timer.number == place.number)
 }
