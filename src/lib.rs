@@ -13,6 +13,10 @@ pub use default_backend::DefaultBackend;
 #[cfg(any(feature = "ractor", feature = "kameo"))]
 mod default_backend;
 
+#[cfg(doctest)]
+#[doc = include_str!("../docs/supervision.md")]
+struct SupervisionGuide;
+
 /// What most files need: `use dactor::prelude::*;`.
 pub mod prelude {
     pub use std::time::Duration;
