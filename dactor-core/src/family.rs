@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use tokio::time::Instant;
 
 use crate::mailbox::Ending;
 use crate::path::Guardian;
@@ -43,6 +44,8 @@ struct Inner {
     /// The actor ends, and has no more children.
     closed: bool,
     summons: VecDeque<Summons>,
+    /// When its parent, which is waiting for its end, loses patience.
+    until: Option<Instant>,
     /// Since the first child.
     kin: Option<Box<Kin>>,
 }
@@ -110,6 +113,17 @@ impl Family {
         drop(unheard);
     }
 
+    /// How long its own children have to end. One whose parent waits for it gives them less than it has itself, so that
+    /// of a line of actors only the one that hangs is killed, and those above it have their hooks.
+    pub(crate) fn patience(&self, grace: Duration) -> Duration {
+        let until = self.lock().until;
+        until.map_or(grace, |until| until.saturating_duration_since(Instant::now()) * 3 / 4)
+    }
+
+    fn expect_end(&self, until: Option<Instant>) {
+        self.lock().until = until;
+    }
+
     fn summon(&self, summons: Summons) {
         let mut inner = self.lock();
         if !inner.closed {
@@ -151,6 +165,12 @@ pub(crate) fn signal_all(actors: &[Arc<dyn Control>], ending: Ending) {
             actor.signal(Ending::Kill);
         }
     }
+}
+
+/// Lets all know by when they are expected to have ended.
+pub(crate) fn expect_end(actors: &[Arc<dyn Control>], patience: Duration) {
+    let until = Instant::now().checked_add(patience);
+    actors.iter().for_each(|actor| actor.head().family.expect_end(until));
 }
 
 /// Waits for the end of all that live in their hosts.

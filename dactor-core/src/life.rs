@@ -23,7 +23,7 @@ use futures_util::FutureExt;
 use tokio::time::Instant;
 
 use crate::envelope::{Envelope, Handled, Labelled, Scene};
-use crate::family::{Summons, all_ended, signal_all};
+use crate::family::{Summons, all_ended, expect_end, signal_all};
 use crate::linger::Linger;
 use crate::mailbox::{Ending, Park, Taken};
 use crate::owed::Told;
@@ -189,13 +189,14 @@ impl<A: Actor> Alive<A> {
         self.estate.shared.head.family.has_children()
     }
 
-    /// Ends the children, with their hooks, and waits for them. Those that take longer than the grace of the system
-    /// are killed: one that waits for this actor's answer would never end.
+    /// Ends the children, with their hooks, and waits for them. Those that take longer than the grace of the system, or
+    /// than this actor's own parent leaves it, are killed: one that waits for this actor's answer would never end.
     async fn dismiss(&mut self, ending: Ending) -> Result<(), Killed> {
         let shared = &*self.estate.shared;
         let children = shared.head.family.children();
+        let patience = shared.head.family.patience(shared.head.system.grace());
+        expect_end(&children, patience);
         signal_all(&children, ending);
-        let patience = shared.head.system.grace();
         let waiting = pin!(async {
             if tokio::time::timeout(patience, all_ended(&children)).await.is_err() {
                 signal_all(&children, Ending::Kill);

@@ -140,6 +140,15 @@ pub(super) static RULES: &[Rule] = &[
     )
     .pace(Pace::Driven),
     Rule::must(
+        "TREE-18",
+        Topic::Tree,
+        &[(Topic::Tree, State::Stopping)],
+        "Where several levels wait for one that hangs, that one is killed, and those above it have their `on_stop`.",
+        "One that hangs must not cost others their hooks.",
+        body!(hangs_deep),
+    )
+    .pace(Pace::Driven),
+    Rule::must(
         "TREE-16",
         Topic::Shutdown,
         &[(Topic::Tree, State::Drained), (Topic::Shutdown, State::Handling)],
@@ -507,6 +516,27 @@ async fn child_hangs(mut lab: Lab) {
     assert!(matches!(parent.stop_reason(), Some(StopReason::Stopped)), "a child that hangs is no failure");
     assert_eq!(journal.count("b stop: stopped, 0 children"), 1);
     assert_eq!(journal.entries()[journal.len() - 2..], ["parent stop: stopped, 0 children", "parent drop"]);
+    assert_eq!(system.live(), 0);
+}
+
+async fn hangs_deep(mut lab: Lab) {
+    let (journal, gate) = (Journal::new(), Gate::new());
+    let system = lab.builder().grace(GRACE).build().unwrap();
+    let leaf = Plan::new("leaf").stop(Act::Hold(gate.clone()));
+    let plan = Plan::new("top").child(Plan::new("upper").child(Plan::new("lower").child(leaf)));
+    let top = plan.spawn(&system, &journal).await;
+    top.stop();
+    gate.reached().await;
+    // In steps, so that each level gets to see its own moment.
+    for _ in 0..8 {
+        lab.clock().advance(GRACE / 8).await;
+    }
+    let rest = ["lower", "upper", "top"]
+        .map(|name| [format!("{name} stop: stopped, 0 children"), format!("{name} drop")]);
+    let expected =
+        [vec!["leaf stop: stopped, 0 children".to_owned(), "leaf drop".to_owned()], rest.concat()].concat();
+    assert_eq!(journal.entries()[4..], expected);
+    assert!(matches!(top.stop_reason(), Some(StopReason::Stopped)));
     assert_eq!(system.live(), 0);
 }
 
