@@ -13,6 +13,10 @@ pub use default_backend::DefaultBackend;
 #[cfg(any(feature = "ractor", feature = "kameo"))]
 mod default_backend;
 
+#[cfg(all(doctest, feature = "ractor"))]
+#[doc = include_str!("../docs/paths.md")]
+mod paths_guide {}
+
 /// What most files need: `use dactor::prelude::*;`.
 pub mod prelude {
     pub use std::time::Duration;

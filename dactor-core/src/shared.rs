@@ -106,6 +106,16 @@ impl Head {
     }
 }
 
+/// Ancestors that nobody else holds go one after the other: a chain of thousands must not end in a recursion over it.
+impl Drop for Head {
+    fn drop(&mut self) {
+        let mut next = self.parent.take();
+        while let Some(mut parent) = next {
+            next = Arc::get_mut(&mut parent).and_then(|parent| parent.head_mut().parent.take());
+        }
+    }
+}
+
 impl<A: Actor> Shared<A> {
     /// The native handle. From here on the cell lets its runtime look at native signals.
     pub(crate) fn native(&self) -> Option<&(dyn Any + Send + Sync)> {
@@ -294,6 +304,7 @@ impl<A: Actor> fmt::Debug for Shared<A> {
 /// A live actor of any type, as its system and its backend see it.
 pub(crate) trait Control: Labelled {
     fn head(&self) -> &Head;
+    fn head_mut(&mut self) -> &mut Head;
     fn signal(&self, ending: Ending);
     /// Makes the cell look at its timers and its family.
     fn call(&self);
@@ -306,6 +317,10 @@ pub(crate) trait Control: Labelled {
 impl<A: Actor> Control for Shared<A> {
     fn head(&self) -> &Head {
         &self.head
+    }
+
+    fn head_mut(&mut self) -> &mut Head {
+        &mut self.head
     }
 
     fn signal(&self, ending: Ending) {
