@@ -159,7 +159,7 @@ async fn try_tree(config: ActorSystemConfig, tree: Vec<Planted>) -> std::result:
         prop_assert!(system.path_of(actor.id()).is_some_and(|found| found.is_same_incarnation(&path)));
         let relative = vec![".".to_owned(), "*".into(), path.without_address().into(), "../*".into()];
         let found = actor.ask(Look(relative)).await.unwrap();
-        prop_assert_eq!(&found[0], &[path.clone()]);
+        prop_assert_eq!(&found[0], std::slice::from_ref(&path));
         let children = actors.iter().filter(|child| child.path().parent().as_ref() == Some(&path)).count();
         prop_assert_eq!(found[1].len(), children);
         prop_assert!(found[2].contains(&path), "a name with `*` may mean others, too");
