@@ -13,9 +13,14 @@ pub use default_backend::DefaultBackend;
 #[cfg(any(feature = "ractor", feature = "kameo"))]
 mod default_backend;
 
-#[cfg(all(doctest, feature = "ractor"))]
-#[doc = include_str!("../docs/paths.md")]
-mod paths_guide {}
+/// Guides. What they show runs as a test.
+#[cfg(any(feature = "ractor", feature = "kameo"))]
+pub mod guide {
+    #[doc = include_str!("docs/later.md")]
+    pub mod later {}
+    #[doc = include_str!("docs/paths.md")]
+    pub mod paths {}
+}
 
 /// What most files need: `use dactor::prelude::*;`.
 pub mod prelude {
@@ -29,7 +34,7 @@ pub mod prelude {
     #[cfg(feature = "ractor")]
     pub use crate::RactorInterop as _;
     pub use crate::{
-        Actor, ActorRef, Context, Directive, Error, ErrorKind, Failure, Handler, Outcome, Recipient,
-        SendError, StopReason, System, WeakRef,
+        Actor, ActorRef, Context, Directive, Error, ErrorKind, Failure, Handler, MissedTick, Outcome,
+        Recipient, SendError, StopReason, System, WeakRef,
     };
 }

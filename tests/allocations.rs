@@ -1,4 +1,5 @@
-//! Steady state, small message and handler: one heap allocation per tell, and one per ask.
+//! Steady state, small message and handler: one heap allocation per tell, and one per ask; interceptors that do nothing
+//! add none.
 //!
 //! The counter is global, so there is one test.
 
@@ -6,7 +7,7 @@ use std::sync::Arc;
 
 use counting_alloc::{Counting, start_counting, stop_counting};
 use dactor::spi::Backend;
-use dactor::{Actor, ActorRef, Context, Handler, Message, Outcome, PendingReply, System};
+use dactor::{Actor, ActorRef, Context, Handler, Inbound, Message, Outcome, PendingReply, System};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 
@@ -43,6 +44,9 @@ impl Handler<Add> for Sum {
     }
 }
 
+struct NoOp;
+impl Inbound for NoOp {}
+
 /// Tells `burst` messages, waits until the last one is handled, and so on.
 async fn tells(sum: &ActorRef<Sum>, done: &Notify, burst: u64, messages: u64) {
     for _ in 0..messages / burst {
@@ -68,11 +72,11 @@ async fn asks(sum: &ActorRef<Sum>, burst: u64, pending: &mut Vec<PendingReply<Ad
 }
 
 /// The mean number of allocations per tell and per ask.
-async fn measure(system: System, burst: u64) -> (f64, f64) {
+async fn measure(system: System, burst: u64, interceptors: usize) -> (f64, f64) {
     let done = Arc::new(Notify::new());
     let mut pending = Vec::with_capacity(BURST as usize);
     let sum = Sum { total: 0, handled: 0, every: burst, done: done.clone() };
-    let sum = system.spawn(sum).await.unwrap();
+    let sum = (0..interceptors).fold(system.spawn(sum), |spawn, _| spawn.inbound(NoOp)).await.unwrap();
 
     tells(&sum, &done, burst, 10 * BURST).await;
     start_counting();
@@ -88,12 +92,21 @@ async fn measure(system: System, burst: u64) -> (f64, f64) {
     (told.allocations as f64 / MESSAGES as f64, asked.allocations as f64 / MESSAGES as f64)
 }
 
-fn case(backend: impl Backend, runtime: Runtime, workers: &str, pace: &str, burst: u64) {
+fn case(
+    backend: impl Backend,
+    runtime: Runtime,
+    workers: &str,
+    (pace, burst): (&str, u64),
+    interceptors: usize,
+) {
     let name = backend.name();
     let system = System::builder("sums").backend(backend).build().unwrap();
     // In a task, as in an application, and not in `block_on`, which is a thread of its own.
-    let (tell, ask) = runtime.block_on(async { tokio::spawn(measure(system, burst)).await }).unwrap();
-    let figures = format!("{name}, {workers}, {pace}: {tell:.4} per tell, {ask:.4} per ask");
+    let measured = runtime.block_on(async { tokio::spawn(measure(system, burst, interceptors)).await });
+    let (tell, ask) = measured.unwrap();
+    let figures = format!(
+        "{name}, {workers}, {pace}, {interceptors} interceptors: {tell:.4} per tell, {ask:.4} per ask"
+    );
     println!("{figures}");
     assert!(tell <= PER_TELL, "{figures}; at most {PER_TELL} per tell");
     assert!(ask <= PER_ASK, "{figures}; at most {PER_ASK} per ask");
@@ -103,10 +116,12 @@ fn case(backend: impl Backend, runtime: Runtime, workers: &str, pace: &str, burs
 fn one_allocation_per_tell_and_per_ask() {
     let one = || Builder::new_current_thread().enable_all().build().unwrap();
     let two = || Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    for (pace, burst) in [("bursts", BURST), ("paced", 1)] {
-        case(dactor_ractor::ractor(), one(), "current thread", pace, burst);
-        case(dactor_ractor::ractor(), two(), "two workers", pace, burst);
-        case(dactor_kameo::kameo(), one(), "current thread", pace, burst);
-        case(dactor_kameo::kameo(), two(), "two workers", pace, burst);
+    for pace in [("bursts", BURST), ("paced", 1)] {
+        for interceptors in [0, 5] {
+            case(dactor_ractor::ractor(), one(), "current thread", pace, interceptors);
+            case(dactor_ractor::ractor(), two(), "two workers", pace, interceptors);
+            case(dactor_kameo::kameo(), one(), "current thread", pace, interceptors);
+            case(dactor_kameo::kameo(), two(), "two workers", pace, interceptors);
+        }
     }
 }

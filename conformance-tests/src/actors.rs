@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use dactor_core::testkit::{Gate, Journal};
+use dactor_core::testkit::{Faults, Gate, Journal};
 use dactor_core::{
     Actor, ActorRef, Context, Directive, Error, ErrorKind, Failure, Handler, Message, Outcome, Priority,
     StopReason,
@@ -17,10 +17,12 @@ pub(crate) enum Act {
     Fail(&'static str),
     Panic(&'static str),
     Hold(Gate),
+    /// As planned for each time, over restarts.
+    Strike(Faults),
 }
 
 impl Act {
-    async fn perform(&self) -> Outcome<()> {
+    pub(crate) async fn perform(&self) -> Outcome<()> {
         match self {
             Self::Go => Ok(()),
             Self::Fail(text) => Err(Failure::new(*text)),
@@ -29,6 +31,7 @@ impl Act {
                 gate.pass().await;
                 Ok(())
             }
+            Self::Strike(faults) => faults.strike().await,
         }
     }
 }
@@ -156,6 +159,10 @@ message!(
 message!(
     /// Waits at the gate, then fails with the text.
     HoldAndFail(Gate, &'static str) -> u32
+);
+message!(
+    /// Waits at the gate, then panics with the text.
+    HoldAndBoom(Gate, &'static str) -> u32
 );
 message!(
     /// Fails with the text.

@@ -11,8 +11,8 @@ use crate::{Context, Failure, Message, Outcome, StopReason, Supervision};
 /// | hook | when | if it fails or panics |
 /// | --- | --- | --- |
 /// | [`on_start`](Actor::on_start) | before the first message, while `spawn` is awaited | `spawn` fails with that error |
-/// | [`on_restart`](Actor::on_restart) | on the fresh instance that replaces a failed one | the actor stops as failed |
-/// | [`on_error`](Actor::on_error) | after a handler returned `Err` (a panic does not come here) | the actor stops as failed |
+/// | [`on_restart`](Actor::on_restart) | on the fresh instance that replaces a failed one | it is another failure, met by the [`Supervision`] |
+/// | [`on_error`](Actor::on_error) | after a handler returned `Err` (a panic does not come here) | it is met by the [`Supervision`], like a panic of the handler |
 /// | [`on_stop`](Actor::on_stop) | after the last message, unless the actor was killed or its instance is lost | the stop reason becomes that failure |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an actor",

@@ -8,10 +8,14 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::ask::Target;
+use crate::attached::Streams;
+use crate::exclusive::Exclusive;
 use crate::later::Later;
 use crate::post::Manner;
 use crate::reply::{Asker, Sink};
 use crate::shared::{Head, Shared};
+use crate::stash::Stash;
+use crate::timers::Timers;
 use crate::watch::Watching;
 use crate::{
     Actor, ActorPath, ActorRef, Error, ErrorKind, Failure, Handler, Header, Headers, Message, Outcome, Pid,
@@ -20,18 +24,51 @@ use crate::{
 
 /// What a handler or hook knows about its own actor, and about the message in hand.
 pub struct Context<A: Actor> {
-    myself: ActorRef<A>,
-    headers: Headers,
-    asker: Option<Arc<dyn Asker>>,
+    pub(crate) myself: ActorRef<A>,
+    pub(crate) headers: Headers,
+    pub(crate) asker: Option<Arc<dyn Asker>>,
     /// Somebody else has the reply to give.
-    promised: bool,
+    pub(crate) promised: bool,
+    /// There is an idle timeout.
+    pub(crate) idles: bool,
     /// Since the first watch.
     watching: Option<Box<Watching>>,
+    /// Since the first timer.
+    pub(crate) timers: Option<Box<Exclusive<Timers<A>>>>,
+    /// Since the first message in it.
+    pub(crate) stash: Option<Box<Exclusive<Stash<A>>>>,
+    /// How many messages the stash holds.
+    pub(crate) stash_capacity: usize,
+    /// Since the first stream of this instance.
+    pub(crate) streams: Option<Streams>,
 }
 
 impl<A: Actor> Context<A> {
-    pub(crate) fn new(myself: ActorRef<A>) -> Self {
-        Self { myself, headers: Headers::default(), asker: None, promised: false, watching: None }
+    pub(crate) fn new(myself: ActorRef<A>, stash_capacity: usize) -> Self {
+        Self {
+            myself,
+            headers: Headers::default(),
+            asker: None,
+            promised: false,
+            idles: false,
+            watching: None,
+            timers: None,
+            stash: None,
+            stash_capacity,
+            streams: None,
+        }
+    }
+
+    /// The instance is gone, and with it what belonged to it alone. Its stash is the next one's.
+    pub(crate) fn part_with_instance(&mut self) {
+        self.cancel_timers();
+        self.streams = None;
+    }
+
+    /// The actor ends: what it has kept is refused.
+    pub(crate) fn close(&mut self) {
+        self.part_with_instance();
+        self.stash = None;
     }
 
     /// The next message is in hand.
@@ -141,11 +178,12 @@ impl<A: Actor> Context<A> {
     /// Gives up a watch. No [`Terminated`] of it comes any more, even if the actor has ended. `false` when there was
     /// no such watch.
     pub fn unwatch<B: Actor>(&mut self, other: &ActorRef<B>) -> bool {
-        self.forget(other.id())
+        self.watching.as_mut().is_some_and(|watching| watching.end(other.id()))
     }
 
-    pub(crate) fn forget(&mut self, other: Pid) -> bool {
-        self.watching.as_mut().is_some_and(|watching| watching.end(other))
+    /// Gives up the watches of this actor's own children, also of those that have ended.
+    pub(crate) fn forget_children(&mut self) {
+        self.watching.iter_mut().for_each(|watching| watching.end_children());
     }
 
     /// Whether the notice of a watch is still wanted.
@@ -280,12 +318,27 @@ impl<A: Actor> Context<A> {
     }
 }
 
-fn into_sink<R: 'static>(asker: Arc<dyn Asker>) -> Option<Arc<dyn Sink<R>>> {
+pub(crate) fn into_sink<R: 'static>(asker: Arc<dyn Asker>) -> Option<Arc<dyn Sink<R>>> {
     asker.into_sink().downcast::<Arc<dyn Sink<R>>>().ok().map(|sink| *sink)
 }
 
 impl<A: Actor> fmt::Debug for Context<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Context").field(&self.myself).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nobody;
+    impl Actor for Nobody {}
+
+    /// A handler may hold `&Context` over an await.
+    #[test]
+    fn a_context_can_be_shared() {
+        fn shared<T: Send + Sync>() {}
+        shared::<Context<Nobody>>();
     }
 }

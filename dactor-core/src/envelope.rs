@@ -4,11 +4,13 @@ use std::any::{Any, type_name};
 use std::sync::Arc;
 
 use stackfuture::StackFuture;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::handling::handle;
 use crate::interceptor::{Inbound, Mode};
-use crate::mailbox::Item;
+use crate::mailbox;
 use crate::owed::{Answer, Nothing, Told};
 use crate::panic::{Panic, discard};
 use crate::reply::{Asker, Claim, Reply, Sink};
@@ -66,6 +68,8 @@ enum Kind<A> {
     Tell(Box<dyn Tells<A>>),
     /// From the kernel itself.
     Notice(Box<dyn Tells<A>>),
+    /// From a stream. It takes no room, but is a letter like others.
+    Item(Box<dyn Tells<A>>),
     Ask(Arc<dyn Asks<A>>),
 }
 
@@ -106,9 +110,27 @@ impl<A: Actor> Envelope<A> {
         Self { kind: Kind::Notice(Box::new(Obituary { terminated, watch })) }
     }
 
+    /// Says that the timer of this number is due.
+    pub(crate) fn tick(number: u64, message: &'static str) -> Self {
+        Self { kind: Kind::Notice(Box::new(Tick { number, message })) }
+    }
+
+    /// An item of a stream, until that is detached.
+    pub(crate) fn item<M: Message>(message: M, link: CancellationToken, receipt: oneshot::Sender<()>) -> Self
+    where
+        A: Handler<M>,
+    {
+        Self { kind: Kind::Item(Box::new(Item { message, link, receipt })) }
+    }
+
+    /// Whether it comes from somebody who would miss it.
+    pub(crate) fn is_letter(&self) -> bool {
+        !matches!(self.kind, Kind::Notice(_))
+    }
+
     pub(crate) fn message_type(&self) -> &'static str {
         match &self.kind {
-            Kind::Tell(tell) | Kind::Notice(tell) => tell.message_type(),
+            Kind::Tell(tell) | Kind::Notice(tell) | Kind::Item(tell) => tell.message_type(),
             Kind::Ask(ask) => ask.message_type(),
         }
     }
@@ -116,7 +138,7 @@ impl<A: Actor> Envelope<A> {
     /// The message as a text, if it opted in and is still here.
     pub(crate) fn describe(&self) -> Option<String> {
         match &self.kind {
-            Kind::Tell(tell) | Kind::Notice(tell) => tell.describe(),
+            Kind::Tell(tell) | Kind::Notice(tell) | Kind::Item(tell) => tell.describe(),
             Kind::Ask(ask) => ask.describe(),
         }
     }
@@ -124,7 +146,7 @@ impl<A: Actor> Envelope<A> {
     /// Starts the handler. A message whose answer nobody wants any more is done at once.
     pub(crate) fn dispatch(self, scene: Scene<'_, A>) -> Running<'_> {
         match self.kind {
-            Kind::Tell(tell) | Kind::Notice(tell) => tell.dispatch(scene),
+            Kind::Tell(tell) | Kind::Notice(tell) | Kind::Item(tell) => tell.dispatch(scene),
             Kind::Ask(ask) => ask.dispatch(scene),
         }
     }
@@ -132,7 +154,7 @@ impl<A: Actor> Envelope<A> {
     /// Answers the asker, if there is one, that the message is not going to be handled.
     pub(crate) fn refuse(self, error: &Error) {
         match self.kind {
-            Kind::Tell(tell) | Kind::Notice(tell) => tell.refuse(error),
+            Kind::Tell(tell) | Kind::Notice(tell) | Kind::Item(tell) => tell.refuse(error),
             Kind::Ask(ask) => ask.refuse(error),
         }
     }
@@ -140,15 +162,15 @@ impl<A: Actor> Envelope<A> {
     /// The told message, to hand it back.
     pub(crate) fn into_message(self) -> Option<Box<dyn Any>> {
         match self.kind {
-            Kind::Tell(tell) | Kind::Notice(tell) => Some(tell.into_any()),
+            Kind::Tell(tell) | Kind::Notice(tell) | Kind::Item(tell) => Some(tell.into_any()),
             Kind::Ask(_) => None,
         }
     }
 }
 
-impl<A> Item for Envelope<A> {
+impl<A> mailbox::Item for Envelope<A> {
     fn is_notice(&self) -> bool {
-        matches!(self.kind, Kind::Notice(_))
+        matches!(self.kind, Kind::Notice(_) | Kind::Item(_))
     }
 }
 
@@ -177,7 +199,7 @@ pub(crate) struct Tell<M>(pub(crate) M);
 
 impl<A: Handler<M>, M: Message> Tells<A> for Tell<M> {
     fn dispatch<'a>(self: Box<Self>, scene: Scene<'a, A>) -> Running<'a> {
-        handle(scene, self.0, Headers::default(), Mode::Tell, Nothing)
+        handle(scene, self.0, Headers::default(), Mode::Tell, Nothing(()))
     }
 
     fn message_type(&self) -> &'static str {
@@ -204,7 +226,7 @@ pub(crate) struct Annotated<M> {
 impl<A: Handler<M>, M: Message> Tells<A> for Annotated<M> {
     fn dispatch<'a>(self: Box<Self>, scene: Scene<'a, A>) -> Running<'a> {
         let Annotated { message, headers } = *self;
-        handle(scene, message, headers, Mode::Tell, Nothing)
+        handle(scene, message, headers, Mode::Tell, Nothing(()))
     }
 
     fn message_type(&self) -> &'static str {
@@ -317,7 +339,7 @@ impl<A: Handler<Terminated>> Tells<A> for Obituary {
         if !scene.ctx.claims(&terminated, watch) {
             return done();
         }
-        handle(scene, terminated, Headers::default(), Mode::Tell, Nothing)
+        handle(scene, terminated, Headers::default(), Mode::Tell, Nothing(()))
     }
 
     fn message_type(&self) -> &'static str {
@@ -326,6 +348,71 @@ impl<A: Handler<Terminated>> Tells<A> for Obituary {
 
     fn describe(&self) -> Option<String> {
         self.terminated.describe()
+    }
+
+    fn refuse(&self, _: &Error) {}
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+/// A timer is due, unless it was cancelled or replaced meanwhile.
+struct Tick {
+    number: u64,
+    message: &'static str,
+}
+
+impl<A: Actor> Tells<A> for Tick {
+    fn dispatch<'a>(self: Box<Self>, scene: Scene<'a, A>) -> Running<'a> {
+        match scene.ctx.claims_tick(self.number) {
+            Some(Ok(envelope)) => envelope.dispatch(scene),
+            Some(Err(panic)) => Running::from_or_box(std::future::ready(Handled::Panicked(panic))),
+            None => done(),
+        }
+    }
+
+    fn message_type(&self) -> &'static str {
+        self.message
+    }
+
+    fn describe(&self) -> Option<String> {
+        None
+    }
+
+    fn refuse(&self, _: &Error) {}
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+struct Item<M> {
+    message: M,
+    link: CancellationToken,
+    /// Dropped when the item has been handled: the stream waits for that.
+    receipt: oneshot::Sender<()>,
+}
+
+impl<A: Handler<M>, M: Message> Tells<A> for Item<M> {
+    fn dispatch<'a>(self: Box<Self>, scene: Scene<'a, A>) -> Running<'a> {
+        let Item { message, link, receipt } = *self;
+        if link.is_cancelled() {
+            let error = scene.target.error(ErrorKind::Detached, type_name::<M>());
+            let events = scene.target.head.system.events();
+            events.bury(scene.target, type_name::<M>(), &error, || message.describe());
+            discard(message);
+            return done();
+        }
+        handle(scene, message, Headers::default(), Mode::Tell, Nothing(receipt))
+    }
+
+    fn message_type(&self) -> &'static str {
+        type_name::<M>()
+    }
+
+    fn describe(&self) -> Option<String> {
+        self.message.describe()
     }
 
     fn refuse(&self, _: &Error) {}

@@ -32,6 +32,12 @@ pub enum ErrorKind {
     ChildFailed,
     /// An actor cannot be watched by itself.
     InvalidWatch,
+    /// A timer cannot have this time.
+    InvalidTimer,
+    /// The actor has stashed as many messages as it may.
+    StashFull,
+    /// The stream that a message came from was detached before the message was handled.
+    Detached,
     /// The reply did not arrive within the time the asker allowed.
     Timeout,
     /// The asker cancelled the ask.
@@ -62,8 +68,10 @@ pub enum ErrorKind {
     NoSuchActor,
     /// The system has been shut down and spawns nothing more.
     SystemShutDown,
-    /// Some actors did not end by themselves within the grace period of the shutdown.
+    /// Some actors did not end by themselves within the grace period of the shutdown, or a phase of it was not done.
     ShutdownIncomplete,
+    /// A phase of the shutdown has no name, a name that another one has, or is not there.
+    InvalidPhase,
     /// The call needs a tokio runtime and was made outside of one.
     NoRuntime,
     /// The system was built without a backend.
@@ -87,6 +95,9 @@ impl ErrorKind {
             Self::Panicked => "the handler panicked",
             Self::ChildFailed => "a child failed",
             Self::InvalidWatch => "an actor cannot watch itself",
+            Self::InvalidTimer => "the timer is not valid",
+            Self::StashFull => "the stash is full",
+            Self::Detached => "its stream has been detached",
             Self::Timeout => "no reply in time",
             Self::Cancelled => "the ask was cancelled",
             Self::NoReply => "the promised reply was dropped",
@@ -102,7 +113,8 @@ impl ErrorKind {
             Self::InvalidPath => "the actor path is not valid",
             Self::NoSuchActor => "there is no such actor",
             Self::SystemShutDown => "the system has been shut down",
-            Self::ShutdownIncomplete => "not every actor ended by itself",
+            Self::ShutdownIncomplete => "not everything ended by itself",
+            Self::InvalidPhase => "the phase of the shutdown is not valid",
             Self::NoRuntime => "there is no tokio runtime here",
             Self::NoBackend => "the system has no backend",
             Self::Backend => "the backend failed",
@@ -125,7 +137,7 @@ pub struct Error {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Inner {
     kind: ErrorKind,
     context: Vec<(&'static str, String)>,
@@ -142,9 +154,7 @@ impl Error {
     /// Adds a named piece of context.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl fmt::Display) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            inner.context.push((name, value.to_string()));
-        }
+        Arc::make_mut(&mut self.inner).context.push((name, value.to_string()));
         self
     }
 
@@ -160,17 +170,13 @@ impl Error {
     }
 
     pub(crate) fn because_shared(mut self, source: Arc<dyn StdError + Send + Sync>) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            inner.source = Some(source);
-        }
+        Arc::make_mut(&mut self.inner).source = Some(source);
         self
     }
 
     /// Says when it makes sense to try again.
     pub(crate) fn with_retry_after(mut self, after: Duration) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            inner.retry_after = Some(after);
-        }
+        Arc::make_mut(&mut self.inner).retry_after = Some(after);
         self.with("retry after", format!("{after:?}"))
     }
 
@@ -249,5 +255,19 @@ impl<M> fmt::Display for SendError<M> {
 impl<M> StdError for SendError<M> {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         StdError::source(&self.reason)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_added_to_a_clone_is_there_and_nowhere_else() {
+        let first = Error::new(ErrorKind::Failed).with("actor", "a");
+        let second = first.clone().with("restart", "refused").because("no");
+        assert_eq!((first.get("restart"), second.get("restart")), (None, Some("refused")));
+        assert_eq!(second.get("actor"), Some("a"));
+        assert!(first.source().is_none() && second.source().is_some());
     }
 }

@@ -213,3 +213,13 @@ impl fmt::Debug for Events {
         f.debug_struct("Events").field("dead_letters", &self.dead_letters()).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_reader_is_told_how_much_it_missed() {
+        assert_eq!(Lagged { missed: 3 }.to_string(), "3 dead letters were missed");
+    }
+}

@@ -11,7 +11,7 @@
 //! ```
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,9 +21,9 @@ use futures_util::future::join_all;
 use crate::mailbox::Ending;
 use crate::path::Guardian;
 use crate::registry::Refused;
-use crate::shared::Control;
-use crate::supervision::{Record, Scope};
-use crate::{Error, Pid, Supervision, System};
+use crate::shared::{Control, Head};
+use crate::supervision::{Fate, Record, Scope};
+use crate::{Directive, Error, Pid, Supervision, System};
 
 /// What an actor's family wants of it, between two messages.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub(crate) struct Family(Mutex<Inner>);
 struct Inner {
     /// The actor ends, and has no more children.
     closed: bool,
-    summons: Vec<Summons>,
+    summons: VecDeque<Summons>,
     /// Since the first child.
     kin: Option<Box<Kin>>,
 }
@@ -100,18 +100,45 @@ impl Family {
         kin.children.get(kin.names.get(name)?).cloned()
     }
 
-    /// Lets nobody in any more.
+    /// Lets nobody in any more, and listens to nobody.
     pub(crate) fn close(&self) {
-        self.lock().closed = true;
+        let mut inner = self.lock();
+        inner.closed = true;
+        let unheard = mem::take(&mut inner.summons);
+        drop(inner);
+        // A failure is a user's value: it is dropped outside the lock.
+        drop(unheard);
     }
 
     fn summon(&self, summons: Summons) {
-        self.lock().summons.push(summons);
+        let mut inner = self.lock();
+        if !inner.closed {
+            inner.summons.push_back(summons);
+        }
     }
 
-    /// What the family has wanted since it was asked last.
-    pub(crate) fn summons(&self) -> Vec<Summons> {
-        mem::take(&mut self.lock().summons)
+    /// What the family has wanted longest.
+    pub(crate) fn next_summons(&self) -> Option<Summons> {
+        self.lock().summons.pop_front()
+    }
+
+    /// A new instance is about to begin. What the family wanted of the one before is settled by that, and the restarts of
+    /// the children that one had do not count any more.
+    pub(crate) fn begin_anew(&self) {
+        let mut inner = self.lock();
+        let settled = mem::take(&mut inner.summons);
+        if let Some(kin) = &mut inner.kin {
+            kin.record = Record::default();
+        }
+        drop(inner);
+        drop(settled);
+    }
+
+    /// The restart that a sibling's failure has in store for this actor.
+    fn take_restart(&self) -> Option<Summons> {
+        let summons = &mut self.lock().summons;
+        let at = summons.iter().position(|summons| matches!(summons, Summons::Restart { .. }))?;
+        summons.remove(at)
     }
 }
 
@@ -146,41 +173,73 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Those who share the fate of `failed`, without itself.
-    pub(crate) fn concerned(&self, scope: Scope, failed: Pid) -> Vec<Arc<dyn Control>> {
-        let siblings = match (scope, self) {
-            (Scope::One, _) => return Vec::new(),
-            (_, Self::Parent(parent)) => parent.head().family.children(),
-            (_, Self::Guardian(system, guardian)) => system.top_level(*guardian),
-        };
-        let concerned = |pid: Pid| match scope {
-            Scope::One => false,
-            Scope::All => pid != failed,
-            Scope::Rest => pid > failed,
-        };
-        siblings.into_iter().filter(|sibling| concerned(sibling.pid())).collect()
-    }
-
-    /// The record of those who are restarted together.
-    pub(crate) fn with_record<T>(&self, use_it: impl FnOnce(&mut Record) -> T) -> T {
-        match self {
-            Self::Parent(parent) => {
-                use_it(&mut parent.head().family.lock().kin.get_or_insert_default().record)
+    /// Decides over a failed actor by the record of its group, and tells those who share its fate.
+    ///
+    /// It is one step, under the lock of the group: of two that fail at once the second finds that it is to be restarted
+    /// with the first, and nobody is restarted twice.
+    pub(crate) fn share_fate(
+        &self,
+        scope: Scope,
+        failed: &Head,
+        failure: &Error,
+        directive: Directive,
+        fate: impl FnOnce(&mut Record) -> Fate,
+    ) -> Fate {
+        let decide = |record: &mut Record, siblings: &[Arc<dyn Control>]| {
+            if directive == Directive::Restart
+                && let Some(joined @ Summons::Restart { after, .. }) = failed.family.take_restart()
+            {
+                return (Fate::Restart { after }, Some(joined));
             }
-            Self::Guardian(system, _) => use_it(&mut system.record()),
+            let fate = fate(record);
+            if let Fate::Restart { after } = fate {
+                for sibling in siblings {
+                    sibling.head().family.summon(Summons::Restart { failure: failure.clone(), after });
+                }
+            }
+            (fate, None)
+        };
+        let concerned = |sibling: &Arc<dyn Control>| scope.concerns(failed.pid, sibling.pid());
+        let (siblings, (fate, joined)) = match self {
+            Self::Parent(parent) => {
+                let mut inner = parent.head().family.lock();
+                let Kin { children, record, .. } = &mut **inner.kin.get_or_insert_default();
+                let siblings: Vec<_> = children.values().filter(|child| concerned(child)).cloned().collect();
+                let decided = decide(record, &siblings);
+                (siblings, decided)
+            }
+            Self::Guardian(system, guardian) => {
+                let mut record = system.record(*guardian);
+                let mut siblings = system.top_level(*guardian);
+                siblings.retain(concerned);
+                let decided = decide(&mut record, &siblings);
+                (siblings, decided)
+            }
+        };
+        if joined.is_some() {
+            return fate;
         }
+        let top = matches!(self, Self::Guardian(..));
+        for sibling in siblings {
+            match fate {
+                Fate::Restart { .. } => sibling.call(),
+                Fate::Stop => sibling.signal(Ending::Stop),
+                // Nobody is above who would decide over the others.
+                Fate::Escalate | Fate::Exhausted if top => sibling.signal(Ending::Stop),
+                Fate::Resume | Fate::Escalate | Fate::Exhausted => {}
+            }
+        }
+        fate
     }
 
     /// Fails the parent over a child. There is nobody above a guardian.
     pub(crate) fn escalate(&self, child: String, failure: &Error) {
         if let Self::Parent(parent) = self {
-            summon(*parent, Summons::ChildFailed { child, failure: failure.clone() });
+            parent.head().family.summon(Summons::ChildFailed { child, failure: failure.clone() });
+            parent.call();
         }
     }
 }
 
-/// Lets an actor's family ask something of it.
-pub(crate) fn summon(actor: &dyn Control, summons: Summons) {
-    actor.head().family.summon(summons);
-    actor.call();
-}
+#[cfg(test)]
+mod tests;

@@ -1,22 +1,22 @@
 //! One message in its handler.
 
-use std::future::Future;
+use std::future::{Future, ready};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
 use pin_project_lite::pin_project;
 
+use crate::end::{End, Plainly, Sequel};
 use crate::envelope::{Handled, Running, Scene};
-use crate::intercepted::intercepted;
-use crate::interceptor::{Inbound, Mode};
-use crate::owed::{Owed, Told};
+use crate::intercepted::intercept;
+use crate::interceptor::Mode;
+use crate::owed::Owed;
 use crate::panic::{Panic, contain};
 use crate::turn::Until;
-use crate::{Handler, Headers, Message, Outcome};
+use crate::{Context, Handler, Headers, Message, Outcome};
 
-/// Starts the handler for one message.
+/// Takes one message to its handler.
 ///
 /// Inlined, so that the running handler is made where it stays: it is large, and moving it is what a tell would cost.
 #[inline(always)]
@@ -25,42 +25,41 @@ pub(crate) fn handle<'a, A: Handler<M>, M: Message, O: Owed<M::Reply> + 'a>(
     message: M,
     headers: Headers,
     mode: Mode,
-    mut owed: O,
+    owed: O,
 ) -> Running<'a> {
     if let Some(chain) = scene.inbound {
-        return handle_intercepted(scene, chain, message, headers, mode, owed);
+        return intercept(scene, chain, message, headers, mode, owed);
     }
     let Scene { actor, ctx, .. } = scene;
     ctx.begin(headers, owed.asker());
-    match catch_unwind(AssertUnwindSafe(|| actor.handle(message, ctx))) {
-        Ok(handling) => Running::from_or_box(Handling { handling: Some(handling), owed }),
-        Err(payload) => Running::from_or_box(std::future::ready(panicked(&mut owed, payload))),
-    }
+    start(actor, ctx, message, Plainly(owed))
 }
 
-#[inline(never)]
-fn handle_intercepted<'a, A: Handler<M>, M: Message, O: Owed<M::Reply> + 'a>(
-    scene: Scene<'a, A>,
-    chain: &'a [Arc<dyn Inbound>],
+/// Starts the handler.
+#[inline(always)]
+pub(crate) fn start<'a, A: Handler<M>, M: Message>(
+    actor: &'a mut A,
+    ctx: &'a mut Context<A>,
     message: M,
-    headers: Headers,
-    mode: Mode,
-    owed: O,
+    mut sequel: impl Sequel<M::Reply> + 'a,
 ) -> Running<'a> {
-    Running::from_or_box(intercepted(scene, chain, message, headers, mode, owed))
+    match catch_unwind(AssertUnwindSafe(|| actor.handle(message, ctx))) {
+        Ok(handling) => Running::from_or_box(Handling { handling: Some(handling), sequel }),
+        Err(payload) => Running::from_or_box(ready(sequel.conclude(End::Panicked(Panic::new(payload))))),
+    }
 }
 
 pin_project! {
-    /// Runs the handler, and answers with its outcome.
-    struct Handling<F, O> {
+    /// Runs the handler, and then what follows.
+    struct Handling<F, S> {
         // Until the asker gives up and takes it along.
         #[pin]
         handling: Option<F>,
-        owed: O,
+        sequel: S,
     }
 }
 
-impl<F: Future<Output = Outcome<R>>, R, O: Owed<R>> Future for Handling<F, O> {
+impl<F: Future<Output = Outcome<R>>, R, S: Sequel<R>> Future for Handling<F, S> {
     type Output = Handled;
 
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Handled> {
@@ -68,44 +67,20 @@ impl<F: Future<Output = Outcome<R>>, R, O: Owed<R>> Future for Handling<F, O> {
         let Some(handling) = this.handling.as_mut().as_pin_mut() else {
             unreachable!("a handler is polled to its end once")
         };
-        let until = this.owed.deadline().map(Until::enter);
+        let owed = this.sequel.owed();
+        let until = owed.deadline().map(Until::enter);
         let polled = catch_unwind(AssertUnwindSafe(|| handling.poll(cx)));
         drop(until);
-        match polled {
-            Ok(Poll::Ready(outcome)) => Poll::Ready(finish(this.owed, outcome)),
+        let end = match polled {
+            Ok(Poll::Ready(outcome)) => End::Returned(outcome),
             // Whoever asked does not want it any more, and neither does the message.
-            Ok(Poll::Pending) if this.owed.is_aborted(cx) => {
-                Poll::Ready(match contain(|| this.handling.set(None)) {
-                    Ok(()) => Handled::Done,
-                    Err(panic) => Handled::Panicked(panic),
-                })
-            }
-            Ok(Poll::Pending) => Poll::Pending,
-            Err(payload) => Poll::Ready(panicked(this.owed, payload)),
-        }
+            Ok(Poll::Pending) if owed.is_aborted(cx) => match contain(|| this.handling.set(None)) {
+                Ok(()) => End::Aborted,
+                Err(panic) => End::Panicked(panic),
+            },
+            Ok(Poll::Pending) => return Poll::Pending,
+            Err(payload) => End::Panicked(Panic::new(payload)),
+        };
+        Poll::Ready(this.sequel.conclude(end))
     }
-}
-
-/// Answers with what the handler returned.
-pub(crate) fn finish<R>(owed: &mut impl Owed<R>, outcome: Outcome<R>) -> Handled {
-    match outcome {
-        Ok(reply) => match owed.give(Ok(reply)) {
-            Told::Nobody => Handled::Unheard,
-            Told::Somebody | Told::NotAsked => Handled::Done,
-        },
-        Err(failure) if failure.is_promise() => {
-            owed.pass_on();
-            Handled::Done
-        }
-        Err(failure) => {
-            let told = owed.failed(&failure);
-            Handled::Failed(failure, told)
-        }
-    }
-}
-
-fn panicked<R>(owed: &mut impl Owed<R>, payload: Box<dyn std::any::Any + Send>) -> Handled {
-    let panic = Panic::new(payload);
-    owed.panicked(&panic);
-    Handled::Panicked(panic)
 }

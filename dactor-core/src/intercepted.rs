@@ -1,8 +1,7 @@
 //! One message on its way through the inbound interceptors to its handler.
 
 use std::any::{Any, type_name};
-use std::future::{Future, poll_fn};
-use std::mem;
+use std::future::{Future, poll_fn, ready};
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
@@ -11,102 +10,182 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 
-use crate::envelope::{Handled, Scene, unwanted};
-use crate::handling::finish;
-use crate::interceptor::{About, Inbound, Mode, Next};
+use crate::end::{End, Sequel};
+use crate::envelope::{Handled, Running, Scene, unwanted};
+use crate::handling::start;
+use crate::interceptor::{About, Delivery, Inbound, Mode, Next};
 use crate::mailbox::Ending;
 use crate::owed::{Owed, Told};
 use crate::panic::{Panic, contain, discard};
-use crate::pipeline::Passage;
+use crate::pipeline::{Passage, receive};
 use crate::reply::Asker;
 use crate::shared::Shared;
-use crate::turn::Until;
-use crate::{Actor, Context, Error, ErrorKind, Handler, Headers, Message, Outcome, Result, Sender};
+use crate::turn::{Entered, Until};
+use crate::{Actor, Context, Error, ErrorKind, Handler, Headers, Message, Result, Sender};
 
-/// How it ended, before anyone is told.
-enum End<R> {
-    Returned(Outcome<R>),
-    Panicked(Panic),
-    /// By an interceptor, or by the end of the actor: the handler did not return.
-    Refused(Error),
-    /// The asker has given up, and the handler with it.
-    Aborted,
-}
-
-/// Runs the interceptors and the handler. The owed answer is dropped last: an asker hears after `on_complete`, also
-/// when the whole future is dropped.
-pub(crate) async fn intercepted<A: Handler<M>, M: Message, O: Owed<M::Reply>>(
-    scene: Scene<'_, A>,
-    chain: &[Arc<dyn Inbound>],
+/// Asks the interceptors, and starts the handler if they let the message pass.
+///
+/// Most want neither a delay nor a scope: then the handler runs as without interceptors, where it was made.
+#[inline(never)]
+pub(crate) fn intercept<'a, A: Handler<M>, M: Message, O: Owed<M::Reply> + 'a>(
+    scene: Scene<'a, A>,
+    chain: &'a [Arc<dyn Inbound>],
     message: M,
-    headers: Headers,
+    mut headers: Headers,
     mode: Mode,
     mut owed: O,
-) -> Handled {
+) -> Running<'a> {
     let Scene { actor, ctx, target, behind, .. } = scene;
     let sender = headers.get::<Sender>().map(|Sender(pid)| *pid);
     let about = About { target, message: type_name::<M>(), mode, sender, behind, headers: Headers::NONE };
-    let mut held = Held::new(owed.asker());
-    let mut passage = Passage::new(chain, about, headers);
-    let mut unhandled = Unhandled { message: Some(message), target, is_told: mode == Mode::Tell };
-    let judged = passage.receive(unhandled.get());
-    let admitted = match judged {
-        Ok(delay) => wait(target, delay, held.asker.as_deref(), about.message).await,
-        Err(error) => Err(error),
-    };
-    let mut text = None;
-    let end = match (admitted, unhandled.message.take()) {
-        (Ok(()), Some(message)) => {
-            ctx.begin(passage.headers().clone(), held.asker.clone());
-            run(&passage, actor, ctx, message, &mut owed).await
+    // An interceptor is the actor's code, like the handler.
+    let _entered = Entered::new(target.head.pid);
+    owed.hold();
+    let mut seen = 0;
+    let delivery = &mut Delivery { about, headers: &mut headers, message: &message };
+    let received = receive(chain, delivery, &mut seen);
+    let passage = Passage::new(&chain[..seen], about, headers);
+    match received {
+        Ok(way) if way.is_clear() => {
+            ctx.begin(passage.headers().clone(), owed.asker());
+            start(actor, ctx, message, Watched { passage, owed, target })
         }
-        (refused, message) => {
-            // The message is not handled: it may want to be seen as a dead letter.
-            text = message.as_ref().and_then(contained_text);
-            discard(message);
-            End::Refused(refused.err().unwrap_or_else(|| target.stopped(about.message)))
+        Ok(way) => {
+            let watched = Watched { passage, owed, target };
+            Running::from_or_box(detour(actor, ctx, message, watched, way.delay))
         }
-    };
-    let end = complete(&mut passage, end, target, &mut held);
-    match end {
-        End::Returned(outcome) => finish(&mut owed, outcome),
-        End::Panicked(panic) => {
-            owed.panicked(&panic);
-            Handled::Panicked(panic)
-        }
-        End::Aborted => Handled::Done,
-        End::Refused(error) => {
-            if owed.give(Err(error.clone())) != Told::Somebody {
-                target.head.system.events().bury(target, about.message, &error, || text);
-            }
-            Handled::Done
+        Err(error) => {
+            let mut watched = Watched { passage, owed, target };
+            Running::from_or_box(ready(watched.refuse(message, error)))
         }
     }
 }
 
-fn contained_text<M: Message>(message: &M) -> Option<String> {
-    contain(|| message.describe()).unwrap_or_else(|panic| Some(format!("({panic})")))
+/// A message whose end its interceptors see before its asker does, also when it is dropped: in this order.
+struct Watched<'a, A: Actor, O> {
+    passage: Passage<'a>,
+    owed: O,
+    target: &'a Shared<A>,
 }
 
-/// Runs the handler inside the scopes of the interceptors.
+impl<A: Actor, O> Watched<'_, A, O> {
+    /// Tells the interceptors. The error of one that panics there takes the place of a reply.
+    fn complete<R: Send + 'static>(&mut self, end: Result<&End<R>, &Error>) -> Option<Error>
+    where
+        O: Owed<R>,
+    {
+        let Self { passage, owed, target } = self;
+        let message = passage.message_type();
+        let named = |kind| target.error(kind, message);
+        let error = match end {
+            Ok(End::Returned(Ok(_))) => None,
+            Ok(End::Returned(Err(failure))) if failure.is_promise() => None,
+            Ok(End::Returned(Err(failure))) => {
+                Some(named(ErrorKind::Failed).because_shared(failure.shared()))
+            }
+            Ok(End::Panicked(panic)) => Some(named(ErrorKind::Panicked).because(panic.clone())),
+            Ok(End::Aborted) => Some(named(ErrorKind::Cancelled)),
+            Err(error) => Some(error.clone()),
+        };
+        let outcome = match (end, &error) {
+            (_, Some(error)) => Err(error),
+            (Ok(End::Returned(Ok(reply))), None) => Ok(Some(reply as &(dyn Any + Send))),
+            _ => Ok(None),
+        };
+        let mut headers = Headers::default();
+        if let Some(asker) = owed.waiting() {
+            asker.change_headers(&mut |set| headers = set.clone());
+        }
+        let completed = passage.complete(outcome, &mut headers);
+        if let Some(asker) = owed.waiting() {
+            asker.change_headers(&mut |set| set.merge(&headers));
+        }
+        owed.release();
+        completed.err().filter(|_| error.is_none())
+    }
+
+    /// Ends a message that is not handled: it may want to be seen as a dead letter.
+    fn refuse<M: Message>(&mut self, message: M, error: Error) -> Handled
+    where
+        O: Owed<M::Reply>,
+    {
+        let text = contain(|| message.describe()).unwrap_or_else(|panic| Some(format!("({panic})")));
+        discard(message);
+        self.complete::<M::Reply>(Err(&error));
+        self.deny(error, text)
+    }
+
+    /// Answers with an error that is not of the handler's.
+    fn deny<R>(&mut self, error: Error, text: Option<String>) -> Handled
+    where
+        O: Owed<R>,
+    {
+        if self.owed.give(Err(error.clone())) != Told::Somebody {
+            let events = self.target.head.system.events();
+            events.bury(self.target, self.passage.message_type(), &error, || text);
+        }
+        Handled::Done
+    }
+}
+
+impl<A: Actor, R: Send + 'static, O: Owed<R>> Sequel<R> for Watched<'_, A, O> {
+    type Owed = O;
+
+    fn owed(&mut self) -> &mut O {
+        &mut self.owed
+    }
+
+    fn conclude(&mut self, end: End<R>) -> Handled {
+        match self.complete(Ok(&end)) {
+            None => end.settle(&mut self.owed),
+            Some(error) => {
+                discard(end);
+                self.deny(error, None)
+            }
+        }
+    }
+}
+
+/// The long way: after a delay, or through scopes.
+async fn detour<A: Handler<M>, M: Message, O: Owed<M::Reply>>(
+    actor: &mut A,
+    ctx: &mut Context<A>,
+    message: M,
+    mut watched: Watched<'_, A, O>,
+    delay: Duration,
+) -> Handled {
+    let (target, asker) = (watched.target, watched.owed.waiting());
+    let mut unhandled = Unhandled { message: Some(message), target, is_told: asker.is_none() };
+    let admitted = wait(target, delay, asker, type_name::<M>()).await;
+    let Some(message) = unhandled.message.take() else { unreachable!("it is taken once") };
+    if let Err(error) = admitted {
+        return watched.refuse(message, error);
+    }
+    ctx.begin(watched.passage.headers().clone(), watched.owed.asker());
+    match run(&watched.passage, actor, ctx, message, &mut watched.owed).await {
+        Ok(end) => watched.conclude(end),
+        Err(error) => {
+            watched.complete(Err(&error));
+            watched.deny(error, None)
+        }
+    }
+}
+
+/// Runs the handler inside the scopes of the interceptors. An error when they did not let it return.
 async fn run<A: Handler<M>, M: Message>(
     passage: &Passage<'_>,
     actor: &mut A,
     ctx: &mut Context<A>,
     message: M,
     owed: &mut impl Owed<M::Reply>,
-) -> End<M::Reply> {
+) -> Result<End<M::Reply>> {
     let mut returned = None;
     let about = passage.about();
     let handler: Next<'_> = Box::pin(async {
         let handled = AssertUnwindSafe(async { actor.handle(message, ctx).await }).catch_unwind().await;
         returned = Some(handled);
     });
-    let scopes = match passage.around(&about, handler) {
-        Ok(scopes) => scopes,
-        Err(error) => return End::Refused(error),
-    };
-    let mut scopes = Some(scopes);
+    let mut scopes = Some(passage.around(&about, handler)?);
     let left = poll_fn(|cx| {
         let Some(scopes) = &mut scopes else { unreachable!("they are there until they are left") };
         let until = owed.deadline().map(Until::enter);
@@ -124,13 +203,13 @@ async fn run<A: Handler<M>, M: Message>(
     let dropped = contain(|| drop(scopes));
     match (returned, left, dropped) {
         // How the handler itself ended comes before what a scope made of it.
-        (Some(Err(payload)), ..) => End::Panicked(Panic::new(payload)),
-        (_, _, Err(panic)) => End::Panicked(panic),
-        (Some(Ok(Err(failure))), ..) if !failure.is_promise() => End::Returned(Err(failure)),
-        (_, Left::Panicking(panic), _) => End::Refused(passage.cut(Some(panic))),
-        (Some(Ok(outcome)), ..) => End::Returned(outcome),
-        (None, Left::Aborted, _) => End::Aborted,
-        (None, Left::AtTheirEnd, _) => End::Refused(passage.cut(None)),
+        (Some(Err(payload)), ..) => Ok(End::Panicked(Panic::new(payload))),
+        (_, _, Err(panic)) => Ok(End::Panicked(panic)),
+        (Some(Ok(Err(failure))), ..) if !failure.is_promise() => Ok(End::Returned(Err(failure))),
+        (_, Left::Panicking(panic), _) => Err(passage.cut(Some(panic))),
+        (Some(Ok(outcome)), ..) => Ok(End::Returned(outcome)),
+        (None, Left::Aborted, _) => Ok(End::Aborted),
+        (None, Left::AtTheirEnd, _) => Err(passage.cut(None)),
     }
 }
 
@@ -150,15 +229,6 @@ struct Unhandled<'a, A: Actor, M: Message> {
     is_told: bool,
 }
 
-impl<A: Actor, M: Message> Unhandled<'_, A, M> {
-    fn get(&self) -> &(dyn Any + Send) {
-        match &self.message {
-            Some(message) => message,
-            None => unreachable!("it is taken once"),
-        }
-    }
-}
-
 impl<A: Actor, M: Message> Drop for Unhandled<'_, A, M> {
     fn drop(&mut self) {
         if let Some(message) = self.message.take() {
@@ -169,69 +239,6 @@ impl<A: Actor, M: Message> Drop for Unhandled<'_, A, M> {
             }
             discard(message);
         }
-    }
-}
-
-/// Tells the interceptors. One that panics there is an error of the message: it takes the place of a reply.
-fn complete<A: Actor, R: Send + 'static>(
-    passage: &mut Passage<'_>,
-    end: End<R>,
-    target: &Shared<A>,
-    held: &mut Held,
-) -> End<R> {
-    let message = passage.message_type();
-    let named = |kind| target.error(kind, message);
-    let error = match &end {
-        End::Returned(Ok(_)) => None,
-        End::Returned(Err(failure)) if failure.is_promise() => None,
-        End::Returned(Err(failure)) => Some(named(ErrorKind::Failed).because_shared(failure.shared())),
-        End::Panicked(panic) => Some(named(ErrorKind::Panicked).because(panic.clone())),
-        End::Refused(error) => Some(error.clone()),
-        End::Aborted => Some(named(ErrorKind::Cancelled)),
-    };
-    let outcome = match (&end, &error) {
-        (_, Some(error)) => Err(error),
-        (End::Returned(Ok(reply)), None) => Ok(Some(reply as &(dyn Any + Send))),
-        _ => Ok(None),
-    };
-    let mut headers = Headers::default();
-    if let Some(asker) = &held.asker {
-        asker.change_headers(&mut |set| headers = set.clone());
-    }
-    let completed = passage.complete(outcome, &mut headers);
-    if let Some(asker) = &held.asker {
-        asker.change_headers(&mut |set| set.merge(&headers));
-    }
-    held.release();
-    match (end, completed) {
-        (End::Returned(Ok(_)), Err(panicked)) => End::Refused(panicked),
-        (End::Returned(Err(failure)), Err(panicked)) if failure.is_promise() => End::Refused(panicked),
-        (end, _) => end,
-    }
-}
-
-/// An asker who is answered only after the interceptors have seen the end, also when somebody else answers.
-struct Held {
-    asker: Option<Arc<dyn Asker>>,
-    released: bool,
-}
-
-impl Held {
-    fn new(asker: Option<Arc<dyn Asker>>) -> Self {
-        asker.iter().for_each(|asker| asker.hold());
-        Self { asker, released: false }
-    }
-
-    fn release(&mut self) {
-        if !mem::replace(&mut self.released, true) {
-            self.asker.iter().for_each(|asker| asker.release());
-        }
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.release();
     }
 }
 
@@ -256,4 +263,51 @@ async fn wait<A: Actor>(
     })
     .await?;
     asker.and_then(|asker| unwanted(asker, target, message)).map_or(Ok(()), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interceptors::testbed::system;
+    use crate::{Around, Later, Outcome};
+
+    /// Keeps the replies that it owes.
+    #[derive(Default)]
+    struct Debtor(Vec<Later<u64>>);
+    impl Actor for Debtor {}
+
+    struct Owe;
+    impl Message for Owe {
+        type Reply = u64;
+    }
+
+    impl Handler<Owe> for Debtor {
+        async fn handle(&mut self, Owe: Owe, ctx: &mut Context<Self>) -> Outcome<u64> {
+            let (later, promised) = ctx.reply_later::<Owe>();
+            self.0.push(later);
+            promised
+        }
+    }
+
+    struct Breaks;
+    impl Inbound for Breaks {
+        fn scope(&self) -> Option<&dyn Around> {
+            Some(self)
+        }
+    }
+    impl Around for Breaks {
+        fn around<'a>(&'a self, _: &'a About<'a>, next: Next<'a>) -> Next<'a> {
+            Box::pin(async move {
+                next.await;
+                panic!("after the promise");
+            })
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_promise_does_not_hide_that_a_scope_panicked() {
+        let debtor = system(|builder| builder).spawn(Debtor::default()).inbound(Breaks).await.unwrap();
+        let error = debtor.ask(Owe).timeout(Duration::from_secs(5)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InterceptorPanicked);
+    }
 }

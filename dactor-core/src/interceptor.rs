@@ -40,11 +40,10 @@ pub trait Inbound: Send + Sync + 'static {
         Verdict::Continue
     }
 
-    /// Around the handler: await `next`, with something before, after or beside it. A scope that ends without having
-    /// awaited `next` to its end drops the handler, and the message fails with [`Dropped`](crate::ErrorKind::Dropped).
-    fn around<'a>(&'a self, about: &'a About<'a>, next: Next<'a>) -> Next<'a> {
-        let _ = about;
-        next
+    /// What is to run around the handler, if anything. Without it a message needs no memory for its interceptors; it is
+    /// asked for every message.
+    fn scope(&self) -> Option<&dyn Around> {
+        None
     }
 
     /// After the message, however it went: called once for every message that `on_receive` saw, also for one that
@@ -52,6 +51,39 @@ pub trait Inbound: Send + Sync + 'static {
     fn on_complete(&self, completion: &mut Completion<'_>) {
         let _ = completion;
     }
+}
+
+/// Runs around a handler: an interceptor gives it as its [`scope`](Inbound::scope). The scope of the first interceptor is
+/// the outermost.
+///
+/// ```
+/// use std::time::Instant;
+///
+/// use dactor_core::{About, Around, Inbound, Next};
+///
+/// /// Says how long a handler took.
+/// struct Watch;
+///
+/// impl Inbound for Watch {
+///     fn scope(&self) -> Option<&dyn Around> {
+///         Some(self)
+///     }
+/// }
+///
+/// impl Around for Watch {
+///     fn around<'a>(&'a self, about: &'a About<'a>, next: Next<'a>) -> Next<'a> {
+///         Box::pin(async move {
+///             let start = Instant::now();
+///             next.await;
+///             println!("{} took {:?}", about.message_type(), start.elapsed());
+///         })
+///     }
+/// }
+/// ```
+pub trait Around: Send + Sync {
+    /// Awaits `next`, with something before, after or beside it. A scope that ends without having awaited `next` to its
+    /// end drops the handler, and the message fails with [`Dropped`](crate::ErrorKind::Dropped).
+    fn around<'a>(&'a self, about: &'a About<'a>, next: Next<'a>) -> Next<'a>;
 }
 
 /// Looks at messages where they are sent, for a ref ([`ActorRef::outbound`](crate::ActorRef::outbound)) or for all of a
@@ -148,7 +180,7 @@ impl About<'_> {
         self.target.queued() + self.behind
     }
 
-    /// The headers beside it, as [`around`](Inbound::around) finds them; [`Delivery::headers`] and
+    /// The headers beside it, as [`around`](Around::around) finds them; [`Delivery::headers`] and
     /// [`Completion::headers`] before and after.
     pub fn headers(&self) -> &Headers {
         self.headers

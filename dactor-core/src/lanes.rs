@@ -149,4 +149,20 @@ mod tests {
         }
         assert_eq!((lanes.len(), normal.len()), (2, 1));
     }
+
+    #[test]
+    fn memory_is_given_back_after_a_burst() {
+        let mut lanes = Lanes::default();
+        let mut normal = Queue::new();
+        for priority in [Priority::High, Priority::Low] {
+            let lane = lanes.lane(&mut normal, priority);
+            (0..100).for_each(|number| lane.push_back(number));
+            assert_eq!(lane.by_ref().count(), 100);
+        }
+        lanes.shrink(8);
+        for priority in [Priority::High, Priority::Low] {
+            let places = lanes.lane(&mut normal, priority).capacity();
+            assert!((1..100).contains(&places), "{places} places");
+        }
+    }
 }

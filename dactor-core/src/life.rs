@@ -23,9 +23,9 @@ use futures_util::FutureExt;
 use tokio::time::Instant;
 
 use crate::envelope::{Envelope, Handled, Labelled, Scene};
-use crate::family::{Summons, all_ended, signal_all, summon};
+use crate::family::{Summons, all_ended, signal_all};
 use crate::linger::Linger;
-use crate::mailbox::{Ending, Item, Park, Taken};
+use crate::mailbox::{Ending, Park, Taken};
 use crate::owed::Told;
 use crate::panic::{Panic, contain, discard};
 use crate::pipeline::Chain;
@@ -63,7 +63,7 @@ impl<A: Actor> Estate<A> {
         }
         self.shared.head.family.close();
         let rest = self.shared.mailbox.close();
-        for envelope in self.batch.by_ref().chain(rest).filter(|envelope| !envelope.is_notice()) {
+        for envelope in self.batch.by_ref().chain(rest).filter(Envelope::is_letter) {
             // Dropping a message runs user code.
             if let Err(panic) = contain(|| self.shared.refuse(envelope)) {
                 tracing::warn!(actor = %self.shared.label(), %panic, "a refused message panicked");
@@ -118,15 +118,16 @@ pub(crate) fn live<A: Actor>(
     seed: Seed<A>,
     supervision: Option<Supervision>,
     inbound: Chain<dyn Inbound>,
+    stash: usize,
 ) -> impl Future<Output = ()> + Send {
-    let ctx = Context::new(ActorRef::of(shared.clone()));
+    let ctx = Context::new(ActorRef::of(shared.clone()), stash);
     let estate =
         Estate { shared, batch: Queue::new(), closed: false, started: false, enrolment: Some(enrolment) };
     let supervision = supervision.map(Box::new);
     let mut alive = Alive { seed, ctx, supervision, record: None, inbound, estate };
     async move {
         let reason = alive.run().await;
-        alive.estate.close();
+        alive.close();
         if alive.has_children() {
             let children = alive.estate.shared.head.family.children();
             signal_all(&children, Ending::Kill);
@@ -151,16 +152,18 @@ struct Alive<A: Actor> {
 
 impl<A: Actor> Alive<A> {
     async fn run(&mut self) -> StopReason {
-        if let Err(reason) = self.start(None).await {
-            return reason;
-        }
-        self.estate.started = true;
-        self.estate.shared.head.system.events().spawned(&*self.estate.shared);
-        self.estate.shared.mailbox.started();
-        pause(&self.estate.shared.head.slate, Progress::Started).await;
-        let left = self.messages().await;
+        let left = match self.start(None).await {
+            Err(reason) => Left::Lost(reason),
+            Ok(()) => {
+                self.estate.started = true;
+                self.estate.shared.head.system.events().spawned(&*self.estate.shared);
+                self.estate.shared.mailbox.started();
+                pause(&self.estate.shared.head.slate, Progress::Started).await;
+                self.messages().await
+            }
+        };
         // From here on nobody waits in vain, however long `on_stop` takes.
-        self.estate.close();
+        self.close();
         let (reason, sound) = match left {
             Left::Sound(reason) => (reason, true),
             Left::Lost(reason) => (reason, false),
@@ -174,6 +177,12 @@ impl<A: Actor> Alive<A> {
             return StopReason::Killed;
         }
         if sound { self.stop(reason).await } else { reason }
+    }
+
+    /// Refuses what will not be handled any more: what was put aside is older than what waits.
+    fn close(&mut self) {
+        self.ctx.close();
+        self.estate.close();
     }
 
     fn has_children(&self) -> bool {
@@ -261,6 +270,7 @@ impl<A: Actor> Alive<A> {
                 unreachable!("a failed restart ends the loop");
             };
             let message = envelope.message_type();
+            let counts = ctx.idles && envelope.is_letter();
             // Pinned where it is made: a running handler is large, and moving it is what a tell would cost.
             let outcome = {
                 let scene = Scene {
@@ -273,6 +283,9 @@ impl<A: Actor> Alive<A> {
                 let running = pin!(envelope.dispatch(scene));
                 guarded(shared, running).await
             };
+            if counts {
+                ctx.is_active();
+            }
             let (failure, directive) = match outcome {
                 Ok(Handled::Done) => continue,
                 Ok(Handled::Unheard) => {
@@ -312,8 +325,14 @@ impl<A: Actor> Alive<A> {
     /// Does what the cell is called for beside its messages.
     async fn look_up(&mut self) -> Result<(), Left> {
         self.estate.shared.mailbox.answer_call();
-        for summons in self.estate.shared.head.family.summons() {
+        self.ctx.unstashed().for_each(|envelope| self.estate.batch.push_front(envelope));
+        self.ctx.ring();
+        // One by one: a restart settles all that were there before it.
+        while let Some(summons) = self.estate.shared.head.family.next_summons() {
             match summons {
+                Summons::Restart { failure, .. } if !self.seed.is_factory() => {
+                    return Err(Left::Sound(StopReason::Failed(no_factory(&self.estate.shared, failure))));
+                }
                 Summons::Restart { failure, after } => self.restart(failure, after).await?,
                 Summons::ChildFailed { child, failure } => {
                     let error = error(&*self.estate.shared, ErrorKind::ChildFailed).with("child", child);
@@ -327,12 +346,17 @@ impl<A: Actor> Alive<A> {
     /// Meets a failure: by the actor's own decision, or else by its supervision.
     async fn fail(&mut self, failure: Error, directive: Option<Directive>) -> Result<(), Left> {
         // After a panic its state cannot be trusted.
-        let left = |failure: Error| match failure.kind() {
-            ErrorKind::Panicked => Left::Lost(StopReason::Failed(failure)),
-            _ => Left::Sound(StopReason::Failed(failure)),
+        let sound = failure.kind() != ErrorKind::Panicked;
+        let left = |failure: Error| {
+            let reason = StopReason::Failed(failure);
+            if sound { Left::Sound(reason) } else { Left::Lost(reason) }
         };
-        match self.meet(&failure, directive) {
+        let (fate, strategy) = self.meet(&failure, directive);
+        match fate {
             Fate::Resume => Ok(()),
+            Fate::Restart { .. } if !self.seed.is_factory() => {
+                Err(left(no_factory(&self.estate.shared, failure)))
+            }
             Fate::Restart { after } => self.restart(failure, after).await,
             Fate::Stop => Err(left(failure)),
             Fate::Escalate => {
@@ -340,76 +364,68 @@ impl<A: Actor> Alive<A> {
                 Err(left(failure))
             }
             Fate::Exhausted => {
-                let shared = &*self.estate.shared;
-                let spent = error(shared, failure.kind())
-                    .with("restart", format!("refused: more than {}", self.strategy().budget_text()))
-                    .because(failure);
+                let spent = exhausted(failure, &strategy);
                 self.escalate(&spent);
                 Err(left(spent))
             }
         }
     }
 
+    /// How this actor's failures are met. One that cannot be asked because it panics stops the actor.
     fn strategy(&self) -> Supervision {
-        match &self.supervision {
-            Some(own) => (**own).clone(),
-            None => self.estate.shared.head.supervisor().supervision(),
+        if let Some(own) = &self.supervision {
+            return (**own).clone();
         }
+        contain(|| self.estate.shared.head.supervisor().supervision()).unwrap_or_else(|panic| {
+            self.supervision_panicked(&panic);
+            Supervision::one_for_one().always(Directive::Stop)
+        })
     }
 
-    /// What becomes of this actor, and tells those who share its fate.
-    fn meet(&mut self, failure: &Error, directive: Option<Directive>) -> Fate {
+    fn supervision_panicked(&self, panic: &Panic) {
+        tracing::warn!(actor = %self.estate.shared.label(), %panic, "a supervision panicked");
+    }
+
+    /// What becomes of this actor, and by which supervision. Tells those who share its fate.
+    fn meet(&mut self, failure: &Error, directive: Option<Directive>) -> (Fate, Supervision) {
         let strategy = self.strategy();
-        let head = &self.estate.shared.head;
         let decide = || strategy.directive(failure, self.seed.is_factory());
         let directive = directive.unwrap_or_else(|| {
             contain(decide).unwrap_or_else(|panic| {
-                tracing::warn!(actor = %self.estate.shared.label(), %panic, "a supervision panicked");
+                self.supervision_panicked(&panic);
                 Directive::Stop
             })
         });
         let (now, roll) = (Instant::now(), fraction());
-        let supervisor = head.supervisor();
+        let decide = |record: &mut Record| strategy.fate(directive, record, now, roll);
+        let head = &self.estate.shared.head;
         let fate = match strategy.scope {
-            Scope::One => strategy.fate(directive, self.record.get_or_insert_default(), now, roll),
-            Scope::All | Scope::Rest => {
-                supervisor.with_record(|record| strategy.fate(directive, record, now, roll))
-            }
+            Scope::One => decide(self.record.get_or_insert_default()),
+            scope => head.supervisor().share_fate(scope, head, failure, directive, decide),
         };
-        for sibling in supervisor.concerned(strategy.scope, head.pid) {
-            match fate {
-                Fate::Restart { after } => {
-                    summon(&*sibling, Summons::Restart { failure: failure.clone(), after })
-                }
-                Fate::Stop => sibling.signal(Ending::Stop),
-                Fate::Resume | Fate::Escalate | Fate::Exhausted => {}
-            }
-        }
-        fate
+        (fate, strategy)
     }
 
     fn escalate(&self, failure: &Error) {
         self.estate.shared.head.supervisor().escalate(self.estate.shared.label(), failure);
     }
 
-    /// Replaces the instance by a fresh one. One that does not start has failed in turn.
+    /// Replaces the instance by a fresh one from the factory. One that does not start has failed in turn.
     async fn restart(&mut self, failure: Error, after: Duration) -> Result<(), Left> {
         let (mut failure, mut after) = (failure, after);
         let killed = |Killed| Left::Lost(StopReason::Killed);
         loop {
-            for child in self.estate.shared.head.family.children() {
-                self.ctx.forget(child.pid());
-            }
+            self.ctx.forget_children();
+            self.ctx.part_with_instance();
             if self.has_children() {
                 self.dismiss(Ending::Stop).await.map_err(killed)?;
             }
             discard(self.seed.take());
-            if !self.seed.is_factory() {
-                return Err(Left::Lost(StopReason::Failed(no_factory(&self.estate.shared, failure))));
-            }
             back_off(&self.estate.shared, after).await?;
+            self.estate.shared.head.family.begin_anew();
             let again = match self.start(Some(&failure)).await {
                 Ok(()) => {
+                    self.ctx.unstash_all();
                     let shared = &*self.estate.shared;
                     shared.head.system.events().restarted(shared, &failure);
                     return Ok(());
@@ -418,22 +434,35 @@ impl<A: Actor> Alive<A> {
                 Err(reason) => return Err(Left::Lost(reason)),
             };
             // What did not start has no `on_stop` either.
-            match self.meet(&again, None) {
-                Fate::Restart { after: longer } => (failure, after) = (again, longer),
-                Fate::Resume | Fate::Stop => return Err(Left::Lost(StopReason::Failed(again))),
-                Fate::Escalate | Fate::Exhausted => {
-                    self.escalate(&again);
-                    return Err(Left::Lost(StopReason::Failed(again)));
+            let (fate, strategy) = self.meet(&again, None);
+            let last = match fate {
+                Fate::Restart { after: longer } => {
+                    (failure, after) = (again, longer);
+                    continue;
                 }
-            }
+                Fate::Resume | Fate::Stop => again,
+                Fate::Escalate => {
+                    self.escalate(&again);
+                    again
+                }
+                Fate::Exhausted => {
+                    let spent = exhausted(again, &strategy);
+                    self.escalate(&spent);
+                    spent
+                }
+            };
+            return Err(Left::Lost(StopReason::Failed(last)));
         }
     }
 }
 
-/// Waits before a restart. A stop does not wait for it; messages do.
+/// Waits before a restart. A stop does not wait for it, and not for the restart either; messages do.
 async fn back_off<A: Actor>(shared: &Shared<A>, after: Duration) -> Result<(), Left> {
-    if after.is_zero() {
-        return Ok(());
+    match shared.mailbox.ending() {
+        Ending::Stop => return Err(Left::Lost(StopReason::Stopped)),
+        Ending::Kill => return Err(Left::Lost(StopReason::Killed)),
+        Ending::None | Ending::Drain if after.is_zero() => return Ok(()),
+        Ending::None | Ending::Drain => {}
     }
     let mut sleep = pin!(tokio::time::sleep(after));
     // Whoever polls an actor's code polls it again when a signal comes.
@@ -442,6 +471,11 @@ async fn back_off<A: Actor>(shared: &Shared<A>, after: Duration) -> Result<(), L
         _ => sleep.as_mut().poll(cx).map(Ok),
     }));
     guarded(shared, waiting).await.unwrap_or(Err(Left::Lost(StopReason::Killed)))
+}
+
+/// A restart too many.
+fn exhausted(failure: Error, strategy: &Supervision) -> Error {
+    failure.with("restart", format!("refused: more than {}", strategy.budget_text()))
 }
 
 /// A restart without anything to restart from.

@@ -1,5 +1,8 @@
 use std::sync::Arc;
 
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
 use crate::envelope::{Annotated, Envelope, Tell};
 use crate::reply::{Reply, Sink};
 use crate::{Actor, Handler, Headers, Priority};
@@ -56,6 +59,8 @@ pub trait SentTo<A: Actor>: Message + sealed::Sealed<A> {
     fn into_forward(self, headers: Headers, asker: Arc<dyn Sink<Self::Reply>>) -> Envelope<A>
     where
         Self: Sized;
+    #[doc(hidden)]
+    fn into_item(self, link: CancellationToken, receipt: oneshot::Sender<()>) -> Envelope<A>;
 }
 
 impl<A: Handler<M>, M: Message> SentTo<A> for M {
@@ -76,6 +81,10 @@ impl<A: Handler<M>, M: Message> SentTo<A> for M {
 
     fn into_forward(self, headers: Headers, asker: Arc<dyn Sink<M::Reply>>) -> Envelope<A> {
         Envelope::forward(self, headers, asker)
+    }
+
+    fn into_item(self, link: CancellationToken, receipt: oneshot::Sender<()>) -> Envelope<A> {
+        Envelope::item(self, link, receipt)
     }
 }
 

@@ -18,6 +18,9 @@ pub(crate) fn depart<M: Message>(
 ) -> Result<Duration> {
     let Some(chain) = target.outbound() else { return Ok(Duration::ZERO) };
     let about = introduce(target, mode, headers);
+    if chain.is_empty() {
+        return Ok(Duration::ZERO);
+    }
     pipeline::depart(chain, &mut Delivery { about, headers, message }, &mut 0)
 }
 

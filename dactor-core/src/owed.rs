@@ -1,6 +1,7 @@
 //! The answer that is owed for a message.
 
 use std::marker::PhantomData;
+use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Context as TaskContext;
@@ -31,15 +32,20 @@ pub(crate) trait Owed<R>: Send {
     /// Somebody else has promised to answer.
     fn pass_on(&mut self);
     fn asker(&self) -> Option<Arc<dyn Asker>>;
+    /// The same, to look at.
+    fn waiting(&self) -> Option<&dyn Asker>;
+    /// Lets no answer leave, of whoever it is, until it is released or dropped.
+    fn hold(&mut self);
+    fn release(&mut self);
     fn deadline(&self) -> Option<Instant>;
     /// Whether the handler is to be dropped because the asker has given up.
     fn is_aborted(&mut self, cx: &mut TaskContext<'_>) -> bool;
 }
 
-/// For a message that was told.
-pub(crate) struct Nothing;
+/// For a message that was told. What is in it is dropped when the message has been handled.
+pub(crate) struct Nothing<D = ()>(pub(crate) D);
 
-impl<R> Owed<R> for Nothing {
+impl<R, D: Send> Owed<R> for Nothing<D> {
     fn give(&mut self, _: Result<R>) -> Told {
         Told::NotAsked
     }
@@ -57,6 +63,14 @@ impl<R> Owed<R> for Nothing {
     fn asker(&self) -> Option<Arc<dyn Asker>> {
         None
     }
+
+    fn waiting(&self) -> Option<&dyn Asker> {
+        None
+    }
+
+    fn hold(&mut self) {}
+
+    fn release(&mut self) {}
 
     fn deadline(&self) -> Option<Instant> {
         None
@@ -99,6 +113,7 @@ pub(crate) struct Answer<'a, R, S: Seat<R>> {
     target: &'a dyn Labelled,
     message: &'static str,
     owing: bool,
+    held: bool,
     /// How often the answer had been passed on before.
     passes: u32,
     abort: Abort,
@@ -116,7 +131,7 @@ impl<'a, R, S: Seat<R>> Answer<'a, R, S> {
     pub(crate) fn new<M: Message<Reply = R>>(seat: S, passes: u32, target: &'a dyn Labelled) -> Self {
         let abort = if M::ABORT { Abort::WhenGone } else { Abort::Never };
         let message = std::any::type_name::<M>();
-        Self { seat, target, message, owing: true, passes, abort, reply: PhantomData }
+        Self { seat, target, message, owing: true, held: false, passes, abort, reply: PhantomData }
     }
 
     fn error(&self, kind: ErrorKind) -> Error {
@@ -156,6 +171,21 @@ impl<R, S: Seat<R>> Owed<R> for Answer<'_, R, S> {
         Some(self.seat.asker())
     }
 
+    fn waiting(&self) -> Option<&dyn Asker> {
+        Some(self.seat.sink())
+    }
+
+    fn hold(&mut self) {
+        self.held = true;
+        self.seat.sink().hold();
+    }
+
+    fn release(&mut self) {
+        if mem::take(&mut self.held) {
+            self.seat.sink().release();
+        }
+    }
+
     fn deadline(&self) -> Option<Instant> {
         self.seat.sink().deadline()
     }
@@ -181,6 +211,7 @@ impl<R, S: Seat<R>> Owed<R> for Answer<'_, R, S> {
 
 impl<R, S: Seat<R>> Drop for Answer<'_, R, S> {
     fn drop(&mut self) {
+        self.release();
         if self.owing {
             let error = self.error(ErrorKind::Stopped);
             self.settle(Err(error));

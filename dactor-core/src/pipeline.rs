@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::interceptor::{About, Completion, Delivery, Inbound, Next, Outbound, Verdict};
-use crate::panic::contain;
+use crate::panic::{Panic, contain};
 use crate::{Error, ErrorKind, Headers, Result};
 
 /// More than this is taken for a mistake.
@@ -28,28 +28,32 @@ fn judge<I: ?Sized>(
     delivery: &mut Delivery<'_>,
     mut ask: impl FnMut(&I, &mut Delivery<'_>) -> Verdict,
 ) -> Result<Duration> {
-    let mut delay = Duration::ZERO;
-    for interceptor in chain {
-        let refused = match contain(|| ask(interceptor, delivery)) {
-            Ok(Verdict::Continue) => continue,
-            Ok(Verdict::Delay(more)) => match delay.checked_add(more) {
-                Some(sum) if sum <= MAX_DELAY => {
-                    delay = sum;
-                    continue;
+    let judged = contain(|| {
+        let mut delay = Duration::ZERO;
+        for interceptor in chain {
+            match ask(interceptor, delivery) {
+                Verdict::Continue => {}
+                Verdict::Delay(more) => delay = longer(&delivery.about, delay, more)?,
+                Verdict::Drop => return Err(error(&delivery.about, ErrorKind::Dropped)),
+                Verdict::Reject(reason) => {
+                    return Err(error(&delivery.about, ErrorKind::Rejected).with("reason", reason));
                 }
-                _ => error(&delivery.about, ErrorKind::Rejected)
-                    .with("reason", format!("a delay of {more:?} is too long: the limit is {MAX_DELAY:?}")),
-            },
-            Ok(Verdict::Drop) => error(&delivery.about, ErrorKind::Dropped),
-            Ok(Verdict::Reject(reason)) => error(&delivery.about, ErrorKind::Rejected).with("reason", reason),
-            Ok(Verdict::Retry(after)) => {
-                error(&delivery.about, ErrorKind::RetryLater).with_retry_after(after)
+                Verdict::Retry(after) => {
+                    return Err(error(&delivery.about, ErrorKind::RetryLater).with_retry_after(after));
+                }
             }
-            Err(panic) => error(&delivery.about, ErrorKind::InterceptorPanicked).because(panic),
-        };
-        return Err(refused);
-    }
-    Ok(delay)
+        }
+        Ok(delay)
+    });
+    judged.unwrap_or_else(|panic| Err(broken(&delivery.about, panic)))
+}
+
+/// The sum of two delays.
+fn longer(about: &About<'_>, delay: Duration, more: Duration) -> Result<Duration> {
+    delay.checked_add(more).filter(|sum| *sum <= MAX_DELAY).ok_or_else(|| {
+        let reason = format!("a delay of {more:?} is too long: the limit is {MAX_DELAY:?}");
+        error(about, ErrorKind::Rejected).with("reason", reason)
+    })
 }
 
 /// Tells every interceptor how it ended; the error when one of them panicked.
@@ -59,12 +63,17 @@ fn conclude<I: ?Sized>(
     mut tell: impl FnMut(&I, &mut Completion<'_>),
 ) -> Result<()> {
     let mut concluded = Ok(());
-    for interceptor in chain {
-        if let Err(panic) = contain(|| tell(interceptor, completion)) {
-            concluded = Err(error(&completion.about, ErrorKind::InterceptorPanicked).because(panic));
-        }
+    let mut rest = chain.iter();
+    // Those behind one that panics are told, too.
+    while let Err(panic) = contain(|| rest.by_ref().for_each(|interceptor| tell(interceptor, completion))) {
+        concluded = Err(broken(&completion.about, panic));
     }
     concluded
+}
+
+/// An interceptor panicked.
+fn broken(about: &About<'_>, panic: Panic) -> Error {
+    error(about, ErrorKind::InterceptorPanicked).because(panic)
 }
 
 fn error(about: &About<'_>, kind: ErrorKind) -> Error {
@@ -90,28 +99,47 @@ pub(crate) fn arrive(chain: &[Arc<dyn Outbound>], completion: &mut Completion<'_
     conclude(chain, completion, |interceptor, completion| interceptor.on_reply(completion))
 }
 
-/// One message on its way through the inbound interceptors of its actor. Each that saw it sees its end, once:
+/// What is between a message and its handler.
+pub(crate) struct Way {
+    pub(crate) delay: Duration,
+    scoped: bool,
+}
+
+impl Way {
+    pub(crate) fn is_clear(&self) -> bool {
+        self.delay.is_zero() && !self.scoped
+    }
+}
+
+/// Runs `on_receive`, and gives the way that the interceptors leave to the handler.
+///
+/// Counts those who have seen it.
+pub(crate) fn receive(
+    chain: &[Arc<dyn Inbound>],
+    delivery: &mut Delivery<'_>,
+    seen: &mut usize,
+) -> Result<Way> {
+    let mut scoped = false;
+    let delay = judge(chain, delivery, |interceptor, delivery| {
+        *seen += 1;
+        scoped |= interceptor.scope().is_some();
+        interceptor.on_receive(delivery)
+    })?;
+    Ok(Way { delay, scoped })
+}
+
+/// One message that inbound interceptors of its actor have received. Each that saw it sees its end, once:
 /// dropped on the way, because the actor was killed, it ends as `Stopped`.
 pub(crate) struct Passage<'a> {
-    chain: &'a [Arc<dyn Inbound>],
+    seen: &'a [Arc<dyn Inbound>],
     about: About<'a>,
     headers: Headers,
-    seen: usize,
 }
 
 impl<'a> Passage<'a> {
-    pub(crate) fn new(chain: &'a [Arc<dyn Inbound>], about: About<'a>, headers: Headers) -> Self {
-        Self { chain, about, headers, seen: 0 }
-    }
-
-    /// Runs `on_receive`, and gives the delay that the interceptors want.
-    pub(crate) fn receive(&mut self, message: &(dyn Any + Send)) -> Result<Duration> {
-        let Self { chain, about, headers, seen } = self;
-        let mut delivery = Delivery { about: *about, headers, message };
-        judge(chain, &mut delivery, |interceptor, delivery| {
-            *seen += 1;
-            interceptor.on_receive(delivery)
-        })
+    /// For those who have seen it.
+    pub(crate) fn new(seen: &'a [Arc<dyn Inbound>], about: About<'a>, headers: Headers) -> Self {
+        Self { seen, about, headers }
     }
 
     pub(crate) fn message_type(&self) -> &'static str {
@@ -130,15 +158,17 @@ impl<'a> Passage<'a> {
 
     /// Puts the scopes of all interceptors around the handler, that of the first outermost.
     pub(crate) fn around<'b>(&'b self, about: &'b About<'b>, handler: Next<'b>) -> Result<Next<'b>> {
-        let scopes =
-            || self.chain.iter().rev().fold(handler, |next, interceptor| interceptor.around(about, next));
-        contain(scopes).map_err(|panic| error(about, ErrorKind::InterceptorPanicked).because(panic))
+        let scopes = || {
+            let scopes = self.seen.iter().rev().filter_map(|interceptor| interceptor.scope());
+            scopes.fold(handler, |next, scope| scope.around(about, next))
+        };
+        contain(scopes).map_err(|panic| broken(about, panic))
     }
 
     /// The message did not come out of the scopes: one of them panicked, or dropped it.
-    pub(crate) fn cut(&self, panic: Option<crate::panic::Panic>) -> Error {
+    pub(crate) fn cut(&self, panic: Option<Panic>) -> Error {
         match panic {
-            Some(panic) => error(&self.about, ErrorKind::InterceptorPanicked).because(panic),
+            Some(panic) => broken(&self.about, panic),
             None => error(&self.about, ErrorKind::Dropped)
                 .with("reason", "an interceptor did not await it to its end"),
         }
@@ -153,7 +183,7 @@ impl<'a> Passage<'a> {
         let seen = std::mem::take(&mut self.seen);
         let about = About { headers: &self.headers, ..self.about };
         let mut completion = Completion { about, headers: &self.headers, outcome, reply_headers };
-        conclude(&self.chain[..seen], &mut completion, |interceptor, completion| {
+        conclude(seen, &mut completion, |interceptor, completion| {
             interceptor.on_complete(completion);
         })
     }
@@ -161,7 +191,7 @@ impl<'a> Passage<'a> {
 
 impl Drop for Passage<'_> {
     fn drop(&mut self) {
-        if self.seen > 0 {
+        if !self.seen.is_empty() {
             let stopped = error(&self.about, ErrorKind::Stopped);
             let _ = self.complete(Err(&stopped), &mut Headers::default());
         }

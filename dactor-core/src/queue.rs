@@ -36,7 +36,6 @@ impl<T> Queue<T> {
     }
 
     /// Puts an item in front of all others.
-    #[expect(dead_code, reason = "the stash")]
     pub(crate) fn push_front(&mut self, item: T) {
         if self.rest.capacity() == 0 && self.first.is_none() {
             self.first = Some(item);
@@ -59,7 +58,10 @@ impl<T> Queue<T> {
 
     /// Gives memory back beyond this many places.
     pub(crate) fn shrink_to(&mut self, places: usize) {
-        self.rest.shrink_to(places);
+        // Asked before every wait, and hardly ever with anything to give back.
+        if self.rest.capacity() > places {
+            self.rest.shrink_to(places);
+        }
     }
 
     #[cfg(test)]
@@ -102,6 +104,20 @@ mod tests {
             }
             assert!(queue.by_ref().eq((0..rounds).map(|number| number + 10)));
             assert_eq!((queue.pop_front(), queue.len()), (None, 0));
+        }
+    }
+
+    #[test]
+    fn an_item_can_be_put_in_front_or_taken_out() {
+        for rest in 0..4 {
+            let mut queue = Queue::new();
+            (0..rest).for_each(|number| queue.push_back(number));
+            queue.push_front(-1);
+            queue.push_front(-2);
+            assert_eq!(queue.extract(|number| *number == 7), None);
+            assert_eq!(queue.extract(|number| *number < 0), Some(-2));
+            assert_eq!(queue.extract(|number| *number > 0), (rest > 1).then_some(1));
+            assert!(queue.eq([-1].into_iter().chain((0..rest).filter(|number| *number != 1))));
         }
     }
 

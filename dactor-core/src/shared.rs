@@ -6,7 +6,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::task::Poll;
+use std::task::{Poll, Wake};
 
 use tokio::sync::SetOnce;
 use tokio::task::coop::cooperative;
@@ -106,12 +106,13 @@ impl Head {
     }
 }
 
-/// Ancestors that nobody else holds go one after the other: a chain of thousands must not end in a recursion over it.
+/// A dead actor may be all that still holds its ancestors. They are let go one by one: each in the destructor of the next
+/// would take a stack as deep as the tree.
 impl Drop for Head {
     fn drop(&mut self) {
         let mut next = self.parent.take();
         while let Some(mut parent) = next {
-            next = Arc::get_mut(&mut parent).and_then(|parent| parent.head_mut().parent.take());
+            next = Arc::get_mut(&mut parent).and_then(|last| last.head_mut().parent.take());
         }
     }
 }
@@ -341,6 +342,13 @@ impl<A: Actor> Control for Shared<A> {
 
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
         self
+    }
+}
+
+/// Wakes the cell for something beside its messages, wherever it is: so it is the waker of an actor's timers.
+impl<A: Actor> Wake for Shared<A> {
+    fn wake(self: Arc<Self>) {
+        self.call();
     }
 }
 

@@ -6,6 +6,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::mailbox::Ending;
 use crate::path::Guardian;
+use crate::phases::Moment;
 use crate::shared::Control;
 use crate::{Error, ErrorKind, Result, System};
 
@@ -15,7 +16,8 @@ const STEPS: [(Ending, u32, &str); 3] =
 
 impl System {
     /// Ends every actor within the [grace period](crate::SystemBuilder::grace): lets them drain for its first
-    /// half, then stops them, and kills what is left in the last quarter. Nothing is spawned any more.
+    /// half, then stops them, and kills what is left in the last quarter. Nothing is spawned from there on. Around it the
+    /// [phases](crate::SystemBuilder::phase) run.
     ///
     /// [Services](Self::spawn_service) come after all others, in the same way; then each gets half of the grace period.
     ///
@@ -23,8 +25,11 @@ impl System {
     ///
     /// [`ShutdownIncomplete`](ErrorKind::ShutdownIncomplete) when an actor did not drain by itself: the
     /// context says which had to be stopped, which were killed, and which live on because their handler never
-    /// reached an await.
+    /// reached an await. Also when a task of a phase was not done.
     pub async fn shutdown(&self) -> Result<()> {
+        // One at a time: who comes second finds everything done.
+        let _alone = self.closing().lock().await;
+        let mut undone = self.phases().run(Moment::Before).await;
         self.registry().close();
         let live = self.registry().snapshot();
         let (users, services): (Vec<_>, Vec<_>) =
@@ -32,10 +37,13 @@ impl System {
         let grace = if services.is_empty() { self.grace() } else { self.grace() / 2 };
         let mut unfinished = end(users, grace).await;
         unfinished.extend(end(services, grace).await);
-        if unfinished.is_empty() {
+        undone.extend(self.phases().run(Moment::After).await);
+        self.set_ended();
+        if unfinished.is_empty() && undone.is_empty() {
             return Ok(());
         }
         let error = Error::new(ErrorKind::ShutdownIncomplete).with("system", self.name());
+        let error = undone.into_iter().fold(error, |error, why| error.with("phase", why));
         Err(unfinished.into_iter().fold(error, |error, (step, actors)| {
             error.with(
                 match step {

@@ -13,7 +13,9 @@ use crate::place::check_name;
 use crate::seed::Seed;
 use crate::shared::{Control, Head, Shared};
 use crate::spi::Cell;
-use crate::{Actor, ActorRef, Error, ErrorKind, Inbound, Result, Shed, StopReason, Supervision, System};
+use crate::{
+    Actor, ActorRef, Error, ErrorKind, Inbound, Result, Shed, StopReason, Supervision, System, stash,
+};
 
 /// A spawn: configure it, then await it for the ref.
 #[must_use = "an actor is spawned when the spawn is awaited"]
@@ -25,6 +27,7 @@ pub struct Spawn<A: Actor> {
     parent: Option<Arc<dyn Control>>,
     supervision: Option<Supervision>,
     limit: Limit,
+    stash: usize,
     inbound: Vec<Arc<dyn Inbound>>,
 }
 
@@ -36,7 +39,17 @@ impl<A: Actor> Spawn<A> {
         parent: Option<Arc<dyn Control>>,
     ) -> Self {
         let limit = system.limit();
-        Self { system, seed, name: None, guardian, parent, supervision: None, limit, inbound: Vec::new() }
+        Self {
+            system,
+            seed,
+            name: None,
+            guardian,
+            parent,
+            supervision: None,
+            limit,
+            stash: stash::CAPACITY,
+            inbound: Vec::new(),
+        }
     }
 
     /// Gives the actor a name, unique among the live children of its parent, or at the top of its system. It is the
@@ -70,6 +83,12 @@ impl<A: Actor> Spawn<A> {
         self
     }
 
+    /// How many messages the actor may [stash](crate::Context::stash): 1000 unless this says otherwise.
+    pub fn stash(mut self, capacity: usize) -> Self {
+        self.stash = capacity;
+        self
+    }
+
     /// Lets an interceptor see every message that the actor is about to handle, behind those of the system.
     pub fn inbound(mut self, interceptor: impl Inbound) -> Self {
         self.inbound.push(Arc::new(interceptor));
@@ -93,7 +112,7 @@ impl<A: Actor> Spawn<A> {
         let head = Head::new(name, self.system.clone(), self.guardian, self.parent, outbound)?;
         let shared = Arc::new(Shared { mailbox: Mailbox::new(limit), head });
         let enrolment = self.system.enrol(shared.clone())?;
-        let life = live(shared.clone(), enrolment, self.seed, self.supervision, inbound);
+        let life = live(shared.clone(), enrolment, self.seed, self.supervision, inbound, self.stash);
         Ok(Starting { cell: Some(Cell::new(Box::pin(life), shared.clone())), shared })
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::{Directive, Error};
+use crate::{Directive, Error, Pid};
 
 /// How an actor's failures are met: whom they concern, what follows, how often, and how soon.
 ///
@@ -50,6 +50,17 @@ pub(crate) enum Scope {
     All,
     /// The failed one, and those who were spawned after it.
     Rest,
+}
+
+impl Scope {
+    /// Whether what follows the failure of `failed` concerns another actor of the same parent.
+    pub(crate) fn concerns(self, failed: Pid, other: Pid) -> bool {
+        match self {
+            Self::One => false,
+            Self::All => other != failed,
+            Self::Rest => other > failed,
+        }
+    }
 }
 
 /// How many restarts there may be in a span of time.
@@ -128,6 +139,8 @@ impl Supervision {
                 Some(nth) => {
                     let after =
                         self.backoff.as_ref().map_or(Duration::ZERO, |backoff| backoff.delay(nth, roll));
+                    // The wait itself is no pause.
+                    record.last = now.checked_add(after);
                     Fate::Restart { after }
                 }
                 None => Fate::Exhausted,
@@ -210,6 +223,7 @@ pub(crate) struct Record {
     restarts: VecDeque<Instant>,
     /// How many there were without a pause as long as the window.
     row: u32,
+    /// When the latest one happens: when its wait is over.
     last: Option<Instant>,
 }
 
@@ -258,6 +272,71 @@ mod tests {
             );
             assert_eq!(none.fate(directive, &mut Record::default(), now, 0.0), without, "{directive:?}");
         }
+    }
+
+    #[test]
+    fn a_scope_concerns_all_the_younger_or_nobody() {
+        let [first, second, third] = [(); 3].map(|()| Pid::next());
+        for (scope, of_first, of_second, of_third) in [
+            (Scope::One, [false; 3], [false; 3], [false; 3]),
+            (Scope::All, [false, true, true], [true, false, true], [true, true, false]),
+            (Scope::Rest, [false, true, true], [false, false, true], [false; 3]),
+        ] {
+            for (failed, expected) in [(first, of_first), (second, of_second), (third, of_third)] {
+                assert_eq!(
+                    [first, second, third].map(|other| scope.concerns(failed, other)),
+                    expected,
+                    "{scope:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn constructors_say_the_scope() {
+        for (supervision, scope) in [
+            (Supervision::one_for_one(), Scope::One),
+            (Supervision::all_for_one(), Scope::All),
+            (Supervision::rest_for_one(), Scope::Rest),
+            (Supervision::default(), Scope::One),
+        ] {
+            assert_eq!(supervision.scope, scope);
+            let ten = Budget { restarts: Some(10), window: SECOND * 60 };
+            assert_eq!((supervision.budget, supervision.backoff), (ten, None), "at once, ten times a minute");
+        }
+        assert_eq!(Supervision::default().budget(3, SECOND * 5).budget_text(), "3 restarts in 5s");
+    }
+
+    #[test]
+    fn only_a_restart_is_charged() {
+        let supervision = Supervision::one_for_one().budget(1, SECOND);
+        let (now, mut record) = (Instant::now(), Record::default());
+        for directive in [Directive::Resume, Directive::Stop, Directive::Escalate] {
+            supervision.fate(directive, &mut record, now, 0.0);
+        }
+        let restart = |record: &mut Record| supervision.fate(Directive::Restart, record, now, 0.0);
+        assert_eq!(restart(&mut record), Fate::Restart { after: Duration::ZERO });
+        assert_eq!(restart(&mut record), Fate::Exhausted);
+        assert_eq!(restart(&mut record), Fate::Exhausted, "a refusal is not charged, and does not help");
+    }
+
+    #[test]
+    fn a_long_wait_is_no_quiet_window() {
+        let supervision =
+            Supervision::one_for_one().budget(9, SECOND).backoff(Backoff::exponential(SECOND, SECOND * 60));
+        let (mut now, mut record) = (Instant::now(), Record::default());
+        for seconds in [1, 2, 4, 8] {
+            let fate = supervision.fate(Directive::Restart, &mut record, now, 0.0);
+            assert_eq!(fate, Fate::Restart { after: SECOND * seconds });
+            // It fails right after its restart.
+            now += SECOND * seconds;
+        }
+        now += SECOND;
+        let fate = supervision.fate(Directive::Restart, &mut record, now + SECOND * 8, 0.0);
+        assert_eq!(fate, Fate::Restart { after: SECOND }, "and a quiet one is");
+        let absurd = Supervision::one_for_one().backoff(Backoff::exponential(Duration::MAX, Duration::MAX));
+        let fate = absurd.fate(Directive::Restart, &mut record, now, 0.0);
+        assert_eq!(fate, Fate::Restart { after: Duration::MAX });
     }
 
     #[test]

@@ -4,18 +4,20 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use tokio::sync::SetOnce;
 
 use crate::bound::{Limit, Overflow};
 use crate::event::{Events, Observer};
 use crate::path::{ActorPathParts, Guardian};
+use crate::phases::Phases;
 use crate::pipeline::{Chain, extend};
 use crate::registry::{Enrolment, Refused, Registry};
 use crate::shared::{Control, Shared};
 use crate::spi::Backend;
 use crate::supervision::Record;
 use crate::{
-    Actor, ActorRef, ActorSystemConfig, DeadLetterFeed, Error, ErrorKind, Event, Inbound, Outbound, Result,
-    Shed, Source, Spawn, Supervision,
+    Actor, ActorRef, ActorSystemConfig, DeadLetterFeed, Error, ErrorKind, Event, Inbound, Outbound, Phase,
+    Result, Shed, Source, Spawn, Supervision,
 };
 
 const DEFAULT_GRACE: Duration = Duration::from_secs(10);
@@ -41,8 +43,13 @@ struct Inner {
     inbound: Chain<dyn Inbound>,
     outbound: Chain<dyn Outbound>,
     supervision: Supervision,
-    /// Of the actors at the top that are restarted together.
-    record: Mutex<Record>,
+    /// Of the actors at the top that are restarted together: those of the users, and the system's own.
+    users: Mutex<Record>,
+    services: Mutex<Record>,
+    phases: Phases,
+    /// Held while it is being shut down.
+    closing: tokio::sync::Mutex<()>,
+    ended: SetOnce<()>,
     events: Events,
     registry: Registry,
 }
@@ -57,6 +64,7 @@ impl System {
             grace: DEFAULT_GRACE,
             limit: Limit::NONE,
             supervision: Supervision::default(),
+            phases: Vec::new(),
             inbound: Vec::new(),
             outbound: Vec::new(),
             observers: Vec::new(),
@@ -166,8 +174,27 @@ impl System {
         &self.inner.supervision
     }
 
-    pub(crate) fn record(&self) -> MutexGuard<'_, Record> {
-        self.inner.record.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn phases(&self) -> &Phases {
+        &self.inner.phases
+    }
+
+    pub(crate) fn closing(&self) -> &tokio::sync::Mutex<()> {
+        &self.inner.closing
+    }
+
+    /// A shutdown is through.
+    pub(crate) fn set_ended(&self) {
+        // Again, when somebody shuts down twice.
+        let _ = self.inner.ended.set(());
+    }
+
+    pub(crate) async fn ended(&self) {
+        self.inner.ended.wait().await;
+    }
+
+    pub(crate) fn record(&self, guardian: Guardian) -> MutexGuard<'_, Record> {
+        let record = if guardian == Guardian::User { &self.inner.users } else { &self.inner.services };
+        record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The actors right below a guardian, in the order of their birth.
@@ -228,6 +255,7 @@ pub struct SystemBuilder {
     grace: Duration,
     limit: Limit,
     supervision: Supervision,
+    phases: Vec<Phase>,
     inbound: Vec<Arc<dyn Inbound>>,
     outbound: Vec<Arc<dyn Outbound>>,
     observers: Vec<Observer>,
@@ -265,6 +293,12 @@ impl SystemBuilder {
         self
     }
 
+    /// Adds a phase to the shutdown, behind those of its kind that are there: see [`System::on_shutdown`].
+    pub fn phase(mut self, phase: Phase) -> Self {
+        self.phases.push(phase);
+        self
+    }
+
     /// Lets an interceptor see every message that an actor of the system is about to handle.
     pub fn inbound(mut self, interceptor: impl Inbound) -> Self {
         self.inbound.push(Arc::new(interceptor));
@@ -297,8 +331,8 @@ impl SystemBuilder {
     ///
     /// # Errors
     ///
-    /// [`InvalidName`](ErrorKind::InvalidName), [`InvalidCapacity`](ErrorKind::InvalidCapacity) and
-    /// [`NoBackend`](ErrorKind::NoBackend).
+    /// [`InvalidName`](ErrorKind::InvalidName), [`InvalidCapacity`](ErrorKind::InvalidCapacity),
+    /// [`InvalidPhase`](ErrorKind::InvalidPhase) and [`NoBackend`](ErrorKind::NoBackend).
     pub fn build(self) -> Result<System> {
         let (parts, guardian) = self.config.check()?;
         self.limit.check()?;
@@ -315,7 +349,11 @@ impl SystemBuilder {
             inbound: extend(&None, self.inbound),
             outbound: extend(&None, self.outbound),
             supervision: self.supervision,
-            record: Mutex::default(),
+            users: Mutex::default(),
+            services: Mutex::default(),
+            phases: Phases::new(self.phases)?,
+            closing: tokio::sync::Mutex::default(),
+            ended: SetOnce::new(),
             events: Events::new(self.observers),
             registry: Registry::default(),
         };

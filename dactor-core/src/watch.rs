@@ -122,8 +122,12 @@ impl Watchers {
     }
 
     fn remove(&self, watcher: Pid) {
-        if let State::Some(watches) = &mut *self.lock() {
+        let mut state = self.lock();
+        if let State::Some(watches) = &mut *state {
             watches.by_watcher.remove(&watcher);
+            if watches.by_watcher.is_empty() {
+                *state = State::Nobody;
+            }
         }
     }
 
@@ -182,6 +186,18 @@ impl Watching {
         true
     }
 
+    /// Ends the watches of the watcher's own children.
+    pub(crate) fn end_children(&mut self) {
+        let watcher = self.watcher;
+        self.targets.retain(|_, Target { control, .. }| {
+            let is_child = control.head().parent.as_ref().is_some_and(|parent| parent.pid() == watcher);
+            if is_child {
+                control.head().watchers.remove(watcher);
+            }
+            !is_child
+        });
+    }
+
     /// Whether the notice of a watch is wanted. It is wanted once.
     pub(crate) fn claim(&mut self, who: Pid, number: u64) -> bool {
         let wanted = self.targets.get(&who).is_some_and(|target| target.number == number);
@@ -199,3 +215,6 @@ impl Drop for Watching {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

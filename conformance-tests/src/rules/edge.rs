@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use dactor_core::testkit::{Gate, Journal};
 use dactor_core::{
-    About, Context, Directive, ErrorKind, Handler, Inbound, Message, Next, Outcome, Supervision, Verdict,
+    About, Around, Context, Directive, ErrorKind, Handler, Inbound, Message, Next, Outcome, Supervision,
+    Verdict,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -268,6 +269,12 @@ async fn forward_outbound(lab: Lab) {
 
 struct After;
 impl Inbound for After {
+    fn scope(&self) -> Option<&dyn Around> {
+        Some(self)
+    }
+}
+
+impl Around for After {
     fn around<'a>(&'a self, about: &'a About<'a>, next: Next<'a>) -> Next<'a> {
         let message = about.message_type();
         Box::pin(async move {
@@ -495,6 +502,12 @@ async fn promise_complete_panics(lab: Lab) {
 
 struct Waits(Gate);
 impl Inbound for Waits {
+    fn scope(&self) -> Option<&dyn Around> {
+        Some(self)
+    }
+}
+
+impl Around for Waits {
     fn around<'a>(&'a self, about: &'a About<'a>, next: Next<'a>) -> Next<'a> {
         let message = about.message_type();
         Box::pin(async move {

@@ -1,6 +1,7 @@
 //! What the rules about interceptors, headers, cancellation and deferred replies share: an interceptor that notes what
 //! it sees, an actor whose handlers are written in the rule, a header, and all the ways to end an actor.
 
+use std::fmt::Display;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,9 +9,11 @@ use std::time::Duration;
 
 use dactor_core::testkit::{Gate, Journal};
 use dactor_core::{
-    About, Actor, ActorRef, Ask, Completion, Context, Delivery, Error, ErrorKind, Failure, Handler, Header,
-    Inbound, Later, Message, Next, Outbound, Outcome, PendingReply, StopReason, Verdict,
+    About, Actor, ActorRef, Around, Ask, Completion, Context, Delivery, Error, ErrorKind, Failure, Handler,
+    Header, Inbound, Later, Message, Next, Outbound, Outcome, PendingReply, StopReason, Verdict,
 };
+
+use tokio::sync::oneshot;
 
 use crate::Lab;
 use crate::actors::{Note, Worker};
@@ -86,19 +89,22 @@ impl Inbound for Spy {
         self.begin(delivery)
     }
 
+    fn scope(&self) -> Option<&dyn Around> {
+        self.scoped.then_some(self as &dyn Around)
+    }
+
+    fn on_complete(&self, completion: &mut Completion<'_>) {
+        self.end(completion);
+    }
+}
+
+impl Around for Spy {
     fn around<'a>(&'a self, _: &'a About<'a>, next: Next<'a>) -> Next<'a> {
-        if !self.scoped {
-            return next;
-        }
         Box::pin(async move {
             self.journal.note(format!("{}(", self.name));
             next.await;
             self.journal.note(format!("{})", self.name));
         })
-    }
-
-    fn on_complete(&self, completion: &mut Completion<'_>) {
-        self.end(completion);
     }
 }
 
@@ -200,6 +206,30 @@ pub(super) fn quick(job: impl FnOnce(&mut Desk, &mut Context<Desk>) -> Outcome<u
 /// A handler that gives a number.
 pub(super) fn give(number: u32) -> Do {
     quick(move |_, _| Ok(number))
+}
+
+/// A handler that makes a note.
+pub(super) fn note(journal: &Journal, text: impl Display) -> Do {
+    let (journal, text) = (journal.clone(), text.to_string());
+    quick(move |_, _| {
+        journal.note(text);
+        Ok(0)
+    })
+}
+
+/// Lets a desk do something now, and gives what came of it.
+pub(super) async fn now<T: Send + 'static>(
+    lab: &Lab,
+    desk: &ActorRef<Desk>,
+    work: impl FnOnce(&mut Context<Desk>) -> T + Send + 'static,
+) -> T {
+    let (done, outcome) = oneshot::channel();
+    let asked = desk.ask(quick(move |_, ctx| {
+        let _ = done.send(work(ctx));
+        Ok(0)
+    }));
+    lab.soon("the desk works", asked).await.unwrap();
+    outcome.await.unwrap()
 }
 
 /// A handler that waits at a gate.

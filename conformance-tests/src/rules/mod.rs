@@ -1,8 +1,9 @@
 //! The rules, by topic.
 
 mod ask;
+mod backoff;
 mod bound;
-
+mod budget;
 mod busy;
 mod cancel;
 mod dead;
@@ -17,16 +18,20 @@ mod fairness;
 mod family;
 mod fixture;
 mod forward;
+mod group;
 mod headers;
 mod inbound;
 mod kill;
 mod later;
 mod line;
+mod member;
 mod names;
 mod native;
 mod outbound;
+mod overdue;
 mod panics;
 mod paths;
+mod phases;
 mod priority;
 mod race;
 mod refs;
@@ -36,10 +41,17 @@ mod selections;
 mod shed;
 mod shutdown;
 mod start;
+mod stash;
 mod stop;
+mod streams;
+mod supervision;
 mod timeout;
+mod timer_ends;
+mod timers;
 mod visible;
 mod wait;
+mod watch;
+mod watcher;
 
 use crate::Rule;
 
@@ -60,7 +72,19 @@ static ALL: &[&[Rule]] = &[
     panics::RULES,
     restart::RULES,
     family::RULES,
+    supervision::RULES,
+    group::RULES,
+    budget::RULES,
+    backoff::RULES,
+    watch::RULES,
+    watcher::RULES,
+    timers::RULES,
+    overdue::RULES,
+    timer_ends::RULES,
+    stash::RULES,
+    streams::RULES,
     shutdown::RULES,
+    phases::RULES,
     bound::RULES,
     line::RULES,
     priority::RULES,

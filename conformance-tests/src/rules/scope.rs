@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use dactor_core::testkit::{Gate, Journal};
-use dactor_core::{About, Completion, Delivery, ErrorKind, Inbound, Next, PendingReply, Verdict};
+use dactor_core::{About, Around, Completion, Delivery, ErrorKind, Inbound, Next, PendingReply, Verdict};
 use futures_util::FutureExt;
 
 use super::body;
@@ -131,6 +131,16 @@ impl Inbound for Breaks {
         Verdict::Continue
     }
 
+    fn scope(&self) -> Option<&dyn Around> {
+        Some(self)
+    }
+
+    fn on_complete(&self, completion: &mut Completion<'_>) {
+        self.at(At::Complete, completion.message_type());
+    }
+}
+
+impl Around for Breaks {
     fn around<'a>(&'a self, about: &'a About<'a>, next: Next<'a>) -> Next<'a> {
         let message = about.message_type();
         self.at(At::Scope, message);
@@ -143,10 +153,6 @@ impl Inbound for Breaks {
             }
             self.at(At::After, message);
         })
-    }
-
-    fn on_complete(&self, completion: &mut Completion<'_>) {
-        self.at(At::Complete, completion.message_type());
     }
 }
 

@@ -1,7 +1,5 @@
 //! Selections: expressions that mean any number of actors.
 
-use std::slice::from_ref;
-
 use dactor_core::path::ActorPathError;
 use dactor_core::testkit::{Gate, Journal};
 use dactor_core::{ActorRef, Context, Error, ErrorKind, Handler, Message, Outcome, Selection, System};
@@ -135,11 +133,17 @@ async fn selects(lab: Lab) {
         assert_eq!(places(&select(&system, text)), expected, "{text}");
     }
     let spare = select(&system, "/user/pool/spare").actors::<Folder>().remove(0);
-    assert_eq!(select(&system, &format!("/user/pool/spare#{}", spare.id())).actors(), from_ref(&spare));
+    assert_eq!(
+        select(&system, &format!("/user/pool/spare#{}", spare.id())).actors(),
+        std::slice::from_ref(&spare)
+    );
     assert_eq!(places(&select(&system, "/user/pool/spare#1")), [""; 0], "another incarnation");
     let unnamed = lab.soon("a child", pool.ask(Grow(None))).await.unwrap();
-    assert_eq!(select(&system, &format!("/user/pool/${}", unnamed.id())).actors(), from_ref(&unnamed));
-    assert_eq!(select(&system, "/user/pool/$*").actors(), from_ref(&unnamed));
+    assert_eq!(
+        select(&system, &format!("/user/pool/${}", unnamed.id())).actors(),
+        std::slice::from_ref(&unnamed)
+    );
+    assert_eq!(select(&system, "/user/pool/$*").actors(), std::slice::from_ref(&unnamed));
 
     let (gate, busy) = (Gate::new(), system.spawn(Worker::new(&Journal::new())).name("busy").await.unwrap());
     busy.tell(Hold(1, gate.clone())).unwrap();
@@ -197,7 +201,7 @@ async fn misses(lab: Lab) {
     }
     let gate = Gate::new();
     let (stopping, all) = (select(&system, "/user/pool").actors::<Folder>(), select(&system, "/user/pool"));
-    assert_eq!(stopping, from_ref(&pool));
+    assert_eq!(stopping, std::slice::from_ref(&pool));
     pool.tell(Wait(gate.clone())).unwrap();
     lab.soon("the handler runs", gate.reached()).await;
     pool.drain();

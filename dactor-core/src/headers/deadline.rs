@@ -42,3 +42,27 @@ impl Header for Deadline {
         Some(self.remaining().as_millis().to_string())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn it_is_over_when_nothing_is_left() {
+        let deadline = Deadline::after(Duration::from_secs(2));
+        assert_eq!((deadline.remaining(), deadline.is_over()), (Duration::from_secs(2), false));
+        tokio::time::advance(Duration::from_millis(500)).await;
+        assert_eq!((deadline.remaining(), deadline.is_over()), (Duration::from_millis(1500), false));
+        assert_eq!(deadline.encode().unwrap(), "1500");
+        tokio::time::advance(Duration::from_millis(1500)).await;
+        assert_eq!((deadline.remaining(), deadline.is_over()), (Duration::ZERO, true));
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!((deadline.remaining(), deadline.is_over()), (Duration::ZERO, true));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn more_than_a_century_is_a_century() {
+        let century = Deadline::after(Duration::MAX).remaining();
+        assert_eq!(century, Duration::from_secs(3_153_600_000));
+    }
+}

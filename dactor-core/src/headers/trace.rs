@@ -122,4 +122,22 @@ mod tests {
             assert!(bad.parse::<TraceParent>().is_err(), "{bad}");
         }
     }
+
+    #[test]
+    fn every_trace_and_every_span_has_numbers_of_its_own() {
+        let (one, other) = (TraceParent::start(), TraceParent::start());
+        assert!(one.trace_id >> 64 != 0 && one.trace_id as u64 != 0, "both halves are used: {one}");
+        assert!(one.trace_id != other.trace_id && one.parent_id != other.parent_id);
+        let child = one.child();
+        assert!(child.trace_id == one.trace_id && child.parent_id != one.parent_id);
+        for parent in [one, other, child] {
+            assert!(parent.to_string().parse::<TraceParent>().is_ok(), "{parent}");
+        }
+    }
+
+    #[test]
+    fn the_lowest_flag_says_that_it_is_recorded() {
+        let flagged = |flags| TraceParent { flags, ..TraceParent::start() }.is_sampled();
+        assert_eq!([0, 1, 2, 3].map(flagged), [false, true, false, true]);
+    }
 }

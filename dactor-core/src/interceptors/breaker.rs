@@ -339,6 +339,7 @@ mod tests {
         assert_eq!(refused(&echo).await, Some(Duration::from_secs(6)));
         tokio::time::advance(Duration::from_secs(6)).await;
         assert_eq!(breaker.state(), BreakerState::HalfOpen);
+        echo.tell(Say(1)).unwrap();
         let probe = echo.ask(Say(2)).enqueue().unwrap();
         refused(&echo).await;
         echo.tell(Say(1)).unwrap();

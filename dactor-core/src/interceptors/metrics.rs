@@ -5,7 +5,8 @@ use ::metrics::{Unit, counter, describe_counter, describe_gauge, describe_histog
 use tokio::time::Instant;
 
 use crate::{
-    About, Completion, Delivery, Event, Header, Inbound, Next, Outbound, StopReason, SystemBuilder, Verdict,
+    About, Around, Completion, Delivery, Event, Header, Inbound, Next, Outbound, StopReason, SystemBuilder,
+    Verdict,
 };
 
 /// Counts and times what the actors of a system do, through the [metrics](https://docs.rs/metrics) facade: whoever
@@ -110,12 +111,8 @@ impl Inbound for Metrics {
         Verdict::Continue
     }
 
-    fn around<'a>(&'a self, about: &'a About<'a>, next: Next<'a>) -> Next<'a> {
-        let clock = Clock { about, start: Instant::now() };
-        Box::pin(async move {
-            let _clock = clock;
-            next.await;
-        })
+    fn scope(&self) -> Option<&dyn Around> {
+        Some(self)
     }
 
     fn on_complete(&self, completion: &mut Completion<'_>) {
@@ -133,6 +130,16 @@ impl Inbound for Metrics {
             }
         };
         handled.increment(1);
+    }
+}
+
+impl Around for Metrics {
+    fn around<'a>(&'a self, about: &'a About<'a>, next: Next<'a>) -> Next<'a> {
+        let clock = Clock { about, start: Instant::now() };
+        Box::pin(async move {
+            let _clock = clock;
+            next.await;
+        })
     }
 }
 
@@ -225,6 +232,7 @@ mod tests {
         assert!(!page.contains("Stillborn"), "it never lived");
         assert!(!page.contains('#') || !page.contains("Echo#"), "no single actor is named");
         assert!(page.contains("# TYPE dactor_mailbox_depth gauge"));
+        assert!(page.contains("# HELP dactor_messages_handled_total Messages whose handler succeeded"));
     }
 
     #[test]

@@ -65,7 +65,7 @@ mod limit;
 mod metrics;
 mod retry;
 #[cfg(test)]
-mod testbed;
+pub(crate) mod testbed;
 mod timeout;
 mod trace;
 

@@ -303,6 +303,13 @@ mod tests {
         assert_eq!(start.elapsed(), 260 * MS);
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_that_ends_with_the_deadline_leaves_no_time() {
+        let at = |deadline| ends_before(2 * MS, Some(Instant::now() + deadline));
+        assert_eq!([MS, 2 * MS, 3 * MS].map(at), [false, false, true]);
+        assert_eq!([2 * MS, Duration::MAX].map(|wait| ends_before(wait, None)), [true, false]);
+    }
+
     struct Relay(ActorRef<Echo>);
     impl Message for Relay {
         type Reply = Duration;

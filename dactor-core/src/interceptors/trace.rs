@@ -10,7 +10,8 @@ use tracing::field::{Empty, display};
 use tracing::{Instrument, Span};
 
 use crate::{
-    About, Completion, Delivery, Header, Inbound, Mode, Next, Outbound, SystemBuilder, TraceParent, Verdict,
+    About, Around, Completion, Delivery, Header, Inbound, Mode, Next, Outbound, SystemBuilder, TraceParent,
+    Verdict,
 };
 
 /// Puts every handler into a [`tracing`] span that is linked to what caused the message, and carries a W3C trace along.
@@ -157,19 +158,25 @@ impl Inbound for Trace {
         Verdict::Continue
     }
 
-    fn around<'a>(&'a self, about: &'a About<'a>, next: Next<'a>) -> Next<'a> {
-        let span = about.headers().get().and_then(Handling::span).unwrap_or_else(Span::none);
-        let next = next.instrument(span);
-        match about.headers().get::<TraceParent>() {
-            Some(position) => Box::pin(Self::within(*position, next)),
-            None => Box::pin(next),
-        }
+    fn scope(&self) -> Option<&dyn Around> {
+        Some(self)
     }
 
     fn on_complete(&self, completion: &mut Completion<'_>) {
         let span = completion.headers().get().and_then(Handling::end);
         if let (Some(span), Some(error)) = (span, completion.error()) {
             span.record("error", display(error));
+        }
+    }
+}
+
+impl Around for Trace {
+    fn around<'a>(&'a self, about: &'a About<'a>, next: Next<'a>) -> Next<'a> {
+        let span = about.headers().get().and_then(Handling::span).unwrap_or_else(Span::none);
+        let next = next.instrument(span);
+        match about.headers().get::<TraceParent>() {
+            Some(position) => Box::pin(Self::within(*position, next)),
+            None => Box::pin(next),
         }
     }
 }

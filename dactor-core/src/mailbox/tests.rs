@@ -1,3 +1,5 @@
+mod notices;
+
 use super::*;
 use crate::Priority::{High, Low, Normal};
 use futures_util::task::noop_waker_ref;

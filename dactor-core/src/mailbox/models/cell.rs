@@ -58,6 +58,10 @@ pub(super) struct Cell<'a> {
     parked: bool,
     /// It has just taken what is due.
     taken: bool,
+    /// What it looks at when it is called.
+    due: Option<&'a AtomicUsize>,
+    /// What it found there.
+    pub(super) found: usize,
     woken: usize,
 }
 
@@ -65,12 +69,29 @@ impl<'a> Cell<'a> {
     pub(super) fn new(mailbox: &'a Mail, bell: &'a Arc<Bell>, at: At) -> Self {
         let (batch, handled) = (Queue::new(), Vec::new());
         let parked = at == At::Host;
-        Self { mailbox, bell, at, capacity: None, batch, handled, parked, taken: false, woken: 0 }
+        Self {
+            mailbox,
+            bell,
+            at,
+            capacity: None,
+            batch,
+            handled,
+            parked,
+            taken: false,
+            due: None,
+            found: 0,
+            woken: 0,
+        }
     }
 
     /// Looks at the capacity before it takes, too: only taking makes room.
     pub(super) fn within(self, capacity: usize) -> Self {
         Self { capacity: Some(capacity), ..self }
+    }
+
+    /// Takes what is due whenever it is called.
+    pub(super) fn minding(self, due: &'a AtomicUsize) -> Self {
+        Self { due: Some(due), ..self }
     }
 
     /// Until it has handled `enough` messages or is to end.
@@ -86,6 +107,10 @@ impl<'a> Cell<'a> {
         if signals.ending() >= Ending::Stop {
             return false;
         }
+        if signals.is_called() {
+            self.look_up();
+            return true;
+        }
         let next =
             if signals.overtaken() { self.mailbox.pick(&mut self.batch) } else { self.batch.pop_front() };
         let taken = mem::take(&mut self.taken);
@@ -99,6 +124,13 @@ impl<'a> Cell<'a> {
         true
     }
 
+    /// As `Alive::look_up` does.
+    fn look_up(&mut self) {
+        self.mailbox.answer_call();
+        self.taken = false;
+        self.found += self.due.expect("only a cell that minds is called").swap(0, Ordering::Relaxed);
+    }
+
     /// As `refill` does.
     fn refill(&mut self) -> bool {
         let waker = Waker::from(self.bell.clone());
@@ -110,6 +142,7 @@ impl<'a> Cell<'a> {
             self.capacity.iter().for_each(|&most| assert!(self.mailbox.len() <= most, "over capacity"));
             match self.mailbox.take(&mut self.batch, park) {
                 Taken::Some => break,
+                Taken::Called => return true,
                 Taken::Ending => return self.mailbox.ending() != Ending::Drain,
                 Taken::Parked => self.parked = true,
             }

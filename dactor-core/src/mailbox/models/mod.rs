@@ -1,5 +1,6 @@
 //! Every order in which senders, signals and the cell can meet at a mailbox.
 
+mod call;
 mod cell;
 mod end;
 mod lanes;
@@ -62,6 +63,14 @@ impl Post {
 
     fn signal(&self, ending: Ending) -> Nudge {
         self.meet().signal(ending)
+    }
+
+    fn call(&self) -> Nudge {
+        self.meet().call()
+    }
+
+    fn answer_call(&self) {
+        self.meet().answer_call();
     }
 
     fn push(&self, message: u32, priority: Priority) -> Result<Nudge, Refusal<u32>> {

@@ -25,6 +25,7 @@ fn live_by_turns(exposed: &AtomicBool, mailbox: &Mail, host: &Arc<Bell>, enough:
             let park = if native { Park::Native } else { Park::Pending(&waker) };
             match mailbox.take(&mut batch, park) {
                 Taken::Some => break,
+                Taken::Called => unreachable!("nobody calls it"),
                 Taken::Ending => unreachable!("nobody ends it"),
                 Taken::Parked if native && handled.len() == enough => return lingered,
                 Taken::Parked if native => assert_eq!(host.wait(), 1),

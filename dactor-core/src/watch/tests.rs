@@ -1,0 +1,98 @@
+use super::*;
+use crate::path::Guardian;
+use crate::puppet::{Puppet, child, puppet, system};
+
+type Actor = Arc<Shared<Puppet>>;
+
+fn some() -> [Actor; 3] {
+    let system = system();
+    [(); 3].map(|()| puppet(&system, Guardian::User))
+}
+
+fn end(actor: &Actor) {
+    actor.head.watchers.end(&actor.clone().into_labelled(), &StopReason::Killed);
+}
+
+fn is_unwatched(actor: &Actor) -> bool {
+    matches!(*actor.head.watchers.lock(), State::Nobody)
+}
+
+#[test]
+fn every_watcher_is_told_once() {
+    let [one, two, target] = some();
+    let (mut of_one, mut of_two) = (Watching::new(one.head.pid), Watching::new(two.head.pid));
+    of_one.begin(one.clone(), target.clone());
+    of_one.begin(one.clone(), target.clone());
+    of_two.begin(two.clone(), target.clone());
+    assert_eq!((one.mailbox.len(), two.mailbox.len()), (0, 0));
+    end(&target);
+    end(&target);
+    assert_eq!((one.mailbox.len(), two.mailbox.len()), (1, 1));
+    of_one.begin(one.clone(), target.clone());
+    assert_eq!(one.mailbox.len(), 1, "the first one is still to be handled");
+    assert!(of_one.claim(target.head.pid, 1));
+    assert!(!of_one.claim(target.head.pid, 1), "it is wanted once");
+    of_one.begin(one.clone(), target.clone());
+    assert_eq!(one.mailbox.len(), 2, "at once");
+}
+
+#[test]
+fn a_notice_of_a_watch_that_was_given_up_is_not_wanted() {
+    let [watcher, other, target] = some();
+    let mut watching = Watching::new(watcher.head.pid);
+    assert!(!watching.end(target.head.pid));
+    watching.begin(watcher.clone(), target.clone());
+    end(&target);
+    assert!(watching.end(target.head.pid));
+    assert!(!watching.claim(target.head.pid, 1));
+    watching.begin(watcher.clone(), target.clone());
+    assert!(!watching.claim(target.head.pid, 1), "the old notice is not the new one");
+    assert!(!watching.claim(other.head.pid, 2));
+    assert!(watching.claim(target.head.pid, 2));
+}
+
+#[test]
+fn nothing_is_left_at_the_target() {
+    let [one, two, target] = some();
+    let mut of_two = Watching::new(two.head.pid);
+    {
+        let mut of_one = Watching::new(one.head.pid);
+        of_one.begin(one.clone(), target.clone());
+        of_two.begin(two.clone(), target.clone());
+        // A strong one for each place that holds it.
+        assert_eq!(Arc::strong_count(&one), 2);
+    }
+    assert_eq!(Arc::strong_count(&one), 1);
+    assert!(!is_unwatched(&target));
+    of_two.end(target.head.pid);
+    assert!(is_unwatched(&target), "not even an empty table");
+    assert_eq!((Arc::strong_count(&two), Arc::strong_count(&target)), (1, 1));
+}
+
+#[test]
+fn children_are_forgotten_and_others_are_not() {
+    let [watcher, stranger, _] = some();
+    let (own, ended, nephew) = (child(&watcher, None), child(&watcher, None), child(&stranger, None));
+    let mut watching = Watching::new(watcher.head.pid);
+    for target in [&own, &ended, &nephew, &stranger] {
+        watching.begin(watcher.clone(), (*target).clone());
+    }
+    end(&ended);
+    watching.end_children();
+    assert!(is_unwatched(&own) && !is_unwatched(&nephew) && !is_unwatched(&stranger));
+    for (target, number, wanted) in
+        [(&own, 1, false), (&ended, 2, false), (&nephew, 3, true), (&stranger, 4, true)]
+    {
+        assert_eq!(watching.claim(target.head.pid, number), wanted);
+    }
+}
+
+#[test]
+fn one_that_is_closed_is_not_told() {
+    let [watcher, target, _] = some();
+    let mut watching = Watching::new(watcher.head.pid);
+    watching.begin(watcher.clone(), target.clone());
+    let _ = watcher.mailbox.signal(crate::mailbox::Ending::Drain);
+    end(&target);
+    assert_eq!(watcher.mailbox.len(), 0);
+}
