@@ -18,6 +18,8 @@ mod default_backend;
 pub mod guide {
     #[doc = include_str!("docs/later.md")]
     pub mod later {}
+    #[doc = include_str!("docs/paths.md")]
+    pub mod paths {}
     #[doc = include_str!("docs/supervision.md")]
     pub mod supervision {}
 }

@@ -2,11 +2,15 @@
 //!
 //! A row is the median of several rounds, in nanoseconds and allocations for one operation.
 
+use std::any::Any;
 use std::hint::black_box;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use counting_alloc::{Counting, start_counting, stop_counting};
 use dactor_core::path::{ActorPath, PathSegment, SegmentPattern};
+use dactor_core::spi::{Backend, Cell, Host};
+use dactor_core::{Actor, Result, System};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -31,6 +35,62 @@ fn main() {
     }
     let pattern = SegmentPattern::new("account-*").expect("a pattern");
     row("match `account-*`", repetitions, || pattern.matches(black_box("account-42")));
+    for alive in [100, 100_000] {
+        // Without `--bench` there is no need for a crowd.
+        lookups(alive.min(repetitions), repetitions);
+    }
+}
+
+/// The way from a path to an actor and back, among so many live actors: flat.
+fn lookups(alive: u32, repetitions: u32) {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(async {
+        let system = System::builder("bank").backend(Shelf::default()).build().expect("a system");
+        let mut actors = Vec::new();
+        for number in 0..alive {
+            let spawn = system.spawn(Idle);
+            let spawn = if number % 2 == 0 { spawn.name(format!("account-{number}")) } else { spawn };
+            actors.push(spawn.await.expect("an actor"));
+        }
+        let (named, unnamed) = (&actors[alive as usize / 2 / 2 * 2], &actors[alive as usize / 2 / 2 * 2 + 1]);
+        row(&format!("path of a ref, {alive} alive"), repetitions, || black_box(named).path());
+        for (which, actor) in [("named", named), ("unnamed", unnamed)] {
+            let path = actor.path();
+            let found = || system.actor_at::<Idle>(black_box(&path)).expect("found");
+            row(&format!("path to ref, {which}, {alive} alive"), repetitions, found);
+            let path = || system.path_of(black_box(actor.id())).expect("found");
+            row(&format!("id to path, {which}, {alive} alive"), repetitions, path);
+        }
+        let selection = system.select("/user/account-2").expect("a selection");
+        row(&format!("select one by name, {alive} alive"), repetitions, || selection.identify());
+    });
+}
+
+struct Idle;
+impl Actor for Idle {}
+
+/// Keeps actors without ever running them.
+#[derive(Default)]
+struct Shelf(Mutex<Vec<Cell>>);
+
+impl Backend for Shelf {
+    fn name(&self) -> &'static str {
+        "shelf"
+    }
+
+    fn spawn(&self, cell: Cell) -> Result<()> {
+        cell.bind(Nothing);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(cell);
+        Ok(())
+    }
+}
+
+struct Nothing;
+
+impl Host for Nothing {
+    fn native(&self) -> &(dyn Any + Send + Sync) {
+        self
+    }
 }
 
 fn row<T>(name: &str, repetitions: u32, operation: impl Fn() -> T) {

@@ -2,10 +2,14 @@
 //!
 //! The counter is global, so there is one test.
 
+use std::any::Any;
 use std::hint::black_box;
+use std::sync::Mutex;
 
 use counting_alloc::{Counting, start_counting, stop_counting};
 use dactor_core::path::{ActorPath, ActorPathParts, Guardian, PathSegment};
+use dactor_core::spi::{Backend, Cell, Host};
+use dactor_core::{Actor, Result, System};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -46,4 +50,48 @@ fn one_allocation_each() {
     assert_eq!(allocations(|| user.child(name).unwrap()), 1, "child");
     assert_eq!(allocations(|| user.resolve("a/../b").unwrap()), 1, "resolve");
     assert_eq!(allocations(|| "pekko://sys/user/a b".parse::<ActorPath>().is_err()), 0, "refuse");
+    live_actors();
+}
+
+/// The path of an actor is made when it is asked for, at once; looking an actor up needs no memory.
+fn live_actors() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let system = System::builder("sys").backend(Shelf::default()).build().unwrap();
+        for spawn in [system.spawn(Idle), system.spawn(Idle).name("a")] {
+            let actor = spawn.await.unwrap();
+            let (path, exact) = (actor.path().without_uid(), actor.path());
+            assert_eq!(allocations(|| actor.path()), 1, "{path}");
+            assert_eq!(allocations(|| system.path_of(actor.id())), 1, "{path}");
+            assert_eq!(allocations(|| system.find(&path).is_some()), 0, "{path}");
+            assert_eq!(allocations(|| system.actor_at::<Idle>(&exact).is_some()), 0, "{path}");
+        }
+    });
+}
+
+struct Idle;
+impl Actor for Idle {}
+
+/// Keeps actors without ever running them.
+#[derive(Default)]
+struct Shelf(Mutex<Vec<Cell>>);
+
+impl Backend for Shelf {
+    fn name(&self) -> &'static str {
+        "shelf"
+    }
+
+    fn spawn(&self, cell: Cell) -> Result<()> {
+        cell.bind(Nothing);
+        self.0.lock().unwrap().push(cell);
+        Ok(())
+    }
+}
+
+struct Nothing;
+
+impl Host for Nothing {
+    fn native(&self) -> &(dyn Any + Send + Sync) {
+        self
+    }
 }

@@ -55,6 +55,16 @@ fn a_leading_dollar_is_for_the_system() {
     }
     let generated = path("pekko://sys/user").child(PathSegment::generated("$a").unwrap()).unwrap();
     assert_eq!(generated.to_string(), "pekko://sys/user/$a", "the system itself gives such names anywhere");
+    for unnamed in
+        ["pekko://sys/user/$17", "pekko://sys/user/a/$17/b", "pekko://sys/user/$18446744073709551615"]
+    {
+        assert_eq!(path(unnamed).to_string(), unnamed, "as it is printed for an actor without a name");
+    }
+    for other in ["pekko://sys/user/$0", "pekko://sys/user/$017", "pekko://sys/user/$17a", "pekko://sys/$17"]
+    {
+        error(other);
+    }
+    assert!(PathSegment::new("$17").is_err(), "nobody can choose it");
     assert!(path("pekko://sys/system").join("$a").is_ok());
     assert!(path("pekko://sys/user/b").join("$a").is_err());
 }

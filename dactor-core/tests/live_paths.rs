@@ -1,0 +1,251 @@
+//! For random trees of live actors: every printed path parses back to an equal one, and finds its actor.
+//!
+//! `DACTOR_TREE_CASES` sets on how many trees.
+
+use std::any::Any;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex};
+
+use dactor_core::path::{ActorPathScheme, Guardian, PathAuthority};
+use dactor_core::spi::{Backend, Cell, Host};
+use dactor_core::{
+    Actor, ActorPath, ActorRef, ActorSystemConfig, Context, ErrorKind, Event, Handler, Message, Outcome,
+    Result, System,
+};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use proptest::test_runner::TestRunner;
+
+/// Bare tasks.
+struct Tasks;
+
+impl Backend for Tasks {
+    fn name(&self) -> &'static str {
+        "tasks"
+    }
+
+    fn spawn(&self, mut cell: Cell) -> Result<()> {
+        cell.bind(Self);
+        tokio::spawn(poll_fn(move |cx| cell.poll_run(cx).map(drop)));
+        Ok(())
+    }
+}
+
+impl Host for Tasks {
+    fn native(&self) -> &(dyn Any + Send + Sync) {
+        self
+    }
+}
+
+struct Branch;
+impl Actor for Branch {}
+
+struct Grow(Option<String>);
+
+impl Message for Grow {
+    type Reply = Result<ActorRef<Branch>, ErrorKind>;
+}
+
+impl Handler<Grow> for Branch {
+    async fn handle(
+        &mut self,
+        Grow(name): Grow,
+        ctx: &mut Context<Self>,
+    ) -> Outcome<<Grow as Message>::Reply> {
+        Ok(spawn(ctx.spawn(Branch), name).await)
+    }
+}
+
+/// The texts of the selections to try, and the paths of those each found.
+struct Look(Vec<String>);
+
+impl Message for Look {
+    type Reply = Vec<Vec<ActorPath>>;
+}
+
+impl Handler<Look> for Branch {
+    async fn handle(&mut self, Look(texts): Look, ctx: &mut Context<Self>) -> Outcome<Vec<Vec<ActorPath>>> {
+        let found = |text: &String| {
+            let selected = ctx.select(text).map(|selection| selection.identify()).unwrap_or_default();
+            selected.iter().map(|identity| identity.path()).collect()
+        };
+        Ok(texts.iter().map(found).collect())
+    }
+}
+
+async fn spawn(
+    spawn: dactor_core::Spawn<Branch>,
+    name: Option<String>,
+) -> Result<ActorRef<Branch>, ErrorKind> {
+    let spawn = if let Some(name) = name { spawn.name(name) } else { spawn };
+    spawn.await.map_err(|error| error.kind())
+}
+
+#[derive(Debug, Clone)]
+struct Planted {
+    parent: Option<Index>,
+    name: Option<String>,
+    service: bool,
+}
+
+/// Mostly good names, some of which look like something else.
+fn names() -> impl Strategy<Value = Option<String>> {
+    let odd =
+        select(vec!["user", "system", "temp", "*", "a?", "$1", "..", ".", "...", "", "a b", "%2F", "#7"]);
+    option::of(
+        prop_oneof![3 => "[a-zA-Z0-9._~:@&=+,!;'*-]{1,12}", 1 => "([a-z]|%[2-6][0-9]){1,6}", 1 => odd.prop_map(str::to_owned)],
+    )
+}
+
+fn planted() -> impl Strategy<Value = Planted> {
+    (option::weighted(0.8, any::<Index>()), names(), any::<bool>())
+        .prop_map(|(parent, name, service)| Planted { parent, name, service })
+}
+
+fn config() -> impl Strategy<Value = ActorSystemConfig> {
+    let authority = option::of((select(vec!["host", "db.example.com", "[::1]"]), option::of(any::<u16>())));
+    ("[a-z][a-z0-9-]{0,8}", any::<bool>(), authority, any::<bool>()).prop_map(
+        |(name, tcp, authority, services)| {
+            let config = ActorSystemConfig::new(name)
+                .scheme(if tcp { ActorPathScheme::PekkoTcp } else { ActorPathScheme::Pekko })
+                .guardian(if services { Guardian::System } else { Guardian::User });
+            match authority {
+                Some((host, port)) => config.authority(PathAuthority::new(host, port).expect("a host")),
+                None => config,
+            }
+        },
+    )
+}
+
+async fn try_tree(config: ActorSystemConfig, tree: Vec<Planted>) -> std::result::Result<(), TestCaseError> {
+    let printed: Arc<Mutex<Vec<String>>> = Arc::default();
+    let record = printed.clone();
+    let observe = move |event: &Event| {
+        if let Event::Spawned { actor, .. } = event {
+            record.lock().unwrap().push(actor.clone());
+        }
+    };
+    let system = System::builder(config).backend(Tasks).observe(observe).build().unwrap();
+    let mut actors: Vec<ActorRef<Branch>> = Vec::new();
+    for Planted { parent, name, service } in tree {
+        let parent = parent.filter(|_| !actors.is_empty()).map(|parent| parent.get(&actors).clone());
+        let born = match parent {
+            Some(parent) => parent.ask(Grow(name.clone())).await.unwrap(),
+            None if service => spawn(system.spawn_service(Branch), name.clone()).await,
+            None => spawn(system.spawn(Branch), name.clone()).await,
+        };
+        match born {
+            Ok(actor) => {
+                prop_assert_eq!(actor.name(), name.as_deref());
+                actors.push(actor);
+            }
+            Err(kind) => prop_assert!(matches!(kind, ErrorKind::InvalidName | ErrorKind::NameTaken)),
+        }
+    }
+    let labels = std::mem::take(&mut *printed.lock().unwrap());
+    prop_assert_eq!(labels.len(), actors.len());
+    for (actor, label) in actors.iter().zip(&labels) {
+        let path = actor.path();
+        let parsed: ActorPath =
+            label.parse().map_err(|error| TestCaseError::fail(format!("{label}: {error}")))?;
+        prop_assert_eq!(&parsed, &path);
+        prop_assert_eq!(&parsed.to_string(), label);
+        let exact: ActorPath = path.to_serialization_format().parse().unwrap();
+        prop_assert!(exact.is_same_incarnation(&path));
+        prop_assert_eq!(system.actor_at::<Branch>(&parsed), Some(actor.clone()));
+        prop_assert_eq!(system.actor_at::<Branch>(&exact), Some(actor.clone()));
+        prop_assert!(system.path_of(actor.id()).is_some_and(|found| found.is_same_incarnation(&path)));
+        let relative = vec![".".to_owned(), "*".into(), path.without_address().into(), "../*".into()];
+        let found = actor.ask(Look(relative)).await.unwrap();
+        prop_assert_eq!(&found[0], std::slice::from_ref(&path));
+        let children = actors.iter().filter(|child| child.path().parent().as_ref() == Some(&path)).count();
+        prop_assert_eq!(found[1].len(), children);
+        prop_assert!(found[2].contains(&path), "a name with `*` may mean others, too");
+        prop_assert!(found[3].contains(&path));
+    }
+    system.shutdown().await.unwrap();
+    prop_assert!(actors.iter().all(|actor| system.find(&actor.path()).is_none()));
+    Ok(())
+}
+
+#[test]
+fn what_is_printed_is_found() {
+    let cases = std::env::var("DACTOR_TREE_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(200);
+    let config_of_run = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let strategy = (config(), vec(planted(), 1..40));
+    TestRunner::new(config_of_run)
+        .run(&strategy, |(config, tree)| runtime.block_on(try_tree(config, tree)))
+        .unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+#[test]
+fn no_selection_panics_or_leaves_its_guardian() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let system = System::builder("sys").backend(Tasks).build().unwrap();
+    let here = runtime.block_on(async {
+        let top = system.spawn(Branch).name("a").await.unwrap();
+        system.spawn_service(Branch).name("a").await.unwrap();
+        top.ask(Grow(Some("b".into()))).await.unwrap().unwrap()
+    });
+    let token = select(vec![
+        "a",
+        "b",
+        "/",
+        "..",
+        ".",
+        "*",
+        "?",
+        "#",
+        "1",
+        "$",
+        "pekko://sys",
+        "user",
+        "system",
+        "%2F",
+        "%0A",
+        " ",
+        "é",
+    ]);
+    let config = ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() };
+    let law = |tokens: Vec<&str>| {
+        let text = tokens.concat();
+        let _ = system.select(&text).map(|selection| selection.identify());
+        let relative = !text.starts_with('/') && !text.contains("://");
+        let found = runtime.block_on(async { here.ask(Look(vec![text.clone()])).await }).unwrap();
+        for path in found.iter().flatten().filter(|_| relative) {
+            prop_assert_eq!(path.guardian(), Some(Guardian::User), "{}", text);
+        }
+        Ok(())
+    };
+    TestRunner::new(config).run(&vec(token, 0..16), law).unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+/// A chain as deep as paths allow is spawned, printed, found and ended without recursion over it.
+#[test]
+fn a_deep_chain() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let system = System::builder("sys").backend(Tasks).build().unwrap();
+        let mut last = system.spawn(Branch).name("a").await.unwrap();
+        let mut depth = 1;
+        let refused = loop {
+            match last.ask(Grow(Some("a".into()))).await.unwrap() {
+                Ok(child) => last = child,
+                Err(kind) => break kind,
+            }
+            depth += 1;
+        };
+        assert_eq!(refused, ErrorKind::InvalidName);
+        assert!(depth > 32_000, "{depth}");
+        assert_eq!(system.actor_at::<Branch>(&last.path()).as_ref(), Some(&last));
+        assert_eq!(last.path().segments().len(), depth + 1);
+        let top = system.get::<Branch>("a").unwrap();
+        top.kill();
+        top.wait().await;
+        assert_eq!(system.live(), 0);
+        assert!(system.find(&last.path()).is_none());
+    });
+}
