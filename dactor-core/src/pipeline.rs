@@ -197,3 +197,60 @@ impl Drop for Passage<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::envelope::Labelled;
+    use crate::{Mode, Pid, Sender};
+
+    struct Somebody;
+
+    impl Labelled for Somebody {
+        fn label(&self) -> String {
+            "somebody".into()
+        }
+
+        fn pid(&self) -> Pid {
+            Pid::NOBODY
+        }
+
+        fn actor_type(&self) -> &'static str {
+            "Somebody"
+        }
+
+        fn queued(&self) -> usize {
+            0
+        }
+    }
+
+    /// Keeps the headers that were beside a message, as seen at its end.
+    struct Keeps(Arc<Mutex<Headers>>);
+
+    impl Inbound for Keeps {
+        fn on_complete(&self, completion: &mut Completion<'_>) {
+            let about: &About<'_> = completion;
+            *self.0.lock().unwrap() = about.headers().clone();
+        }
+    }
+
+    #[test]
+    fn at_its_end_a_message_is_seen_with_its_headers() {
+        let kept = Arc::new(Mutex::new(Headers::default()));
+        let chain: [Arc<dyn Inbound>; 1] = [Arc::new(Keeps(kept.clone()))];
+        let mut headers = Headers::default();
+        headers.insert(Sender(Pid::from_number(7)));
+        let about = About {
+            target: &Somebody,
+            message: "Message",
+            mode: Mode::Tell,
+            sender: None,
+            behind: 0,
+            headers: Headers::NONE,
+        };
+        Passage::new(&chain, about, headers).complete(Ok(None), &mut Headers::default()).unwrap();
+        assert_eq!(kept.lock().unwrap().get(), Some(&Sender(Pid::from_number(7))));
+    }
+}

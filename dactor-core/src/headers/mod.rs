@@ -233,6 +233,7 @@ mod tests {
 
     #[test]
     fn what_leaves_the_process_is_checked() {
+        assert_eq!(Headers::MAX_BYTES, 8192);
         let mut headers = Headers::default();
         headers.insert(Inner(1));
         headers.insert(Text("x".repeat(Headers::MAX_BYTES)));

@@ -177,7 +177,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn delayed_messages_keep_the_rate() {
-        let limit = RateLimit::new(10, 1000 * MS).burst(1).delayed();
+        let limit = RateLimit::new(10, 1000 * MS).delayed().burst(1);
         let waits: Vec<_> = (0..4).map(|_| limit.judge()).collect();
         assert_eq!(
             waits,
