@@ -60,6 +60,10 @@ async fn stops(backend: impl Backend, watched: usize) -> usize {
         targets.push(system.spawn(Target).await.unwrap());
     }
     watcher.ask(Watch(targets.clone())).await.unwrap();
+    // Lets the native tasks have their first poll.
+    for _ in 0..watched {
+        tokio::task::yield_now().await;
+    }
     start_counting();
     for target in &targets[..STOPS] {
         target.stop();
