@@ -21,7 +21,7 @@ impl Actor for Worker {
     }
 
     async fn on_stop(&mut self, reason: &dactor::StopReason, _ctx: &mut Context<Self>) -> Outcome<()> {
-        println!("worker-{} goes home after {} jobs: {reason}", self.seat, self.done);
+        println!("worker-{} goes home, jobs done: {}, {reason}", self.seat, self.done);
         Ok(())
     }
 }

@@ -27,6 +27,8 @@ const DRIVERS: u64 = 4;
 const PATIENCE: Duration = Duration::from_secs(120);
 /// So long that a budget counts all restarts of a life.
 const WINDOW: Duration = Duration::from_secs(36_000);
+/// From this long on, everything is expected to happen.
+const LONG: Duration = Duration::from_secs(30);
 /// What lazily made buffers of the runtime, the panic machinery and the test itself may keep.
 const MOST_LEFT: isize = 512 << 10;
 
@@ -496,12 +498,14 @@ fn on_runtime(name: &str, backend: impl Backend, observing: impl Backend, seed: 
         let running = run(backend, observing, seed, span);
         let tally = tokio::time::timeout(span + 3 * PATIENCE, running).await.expect("nothing hangs");
         println!("{name}: {tally:?}");
-        if span >= Duration::from_secs(2) {
-            for rare in
-                ["restarts", "restart fails", "factory panics", "children replaced", "budgets spent", "fired"]
-            {
-                assert!(tally.get(rare).is_some_and(|count| *count > 0), "nothing of this happened: {rare}");
-            }
+        // What is rare need not happen in a short run, or on a busy machine.
+        let (often, rare) = (
+            ["restarts", "children replaced", "fired"],
+            ["restart fails", "factory panics", "budgets spent"],
+        );
+        let rare = if span >= LONG { &rare[..] } else { &[] };
+        for what in often.iter().chain(rare).filter(|_| span >= Duration::from_secs(1)) {
+            assert!(tally.get(what).is_some_and(|count| *count > 0), "nothing of this happened: {what}");
         }
         let tasks = tokio::runtime::Handle::current().metrics();
         let deadline = Instant::now() + PATIENCE;

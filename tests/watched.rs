@@ -60,6 +60,10 @@ async fn stops(backend: impl Backend, watched: usize) -> usize {
         targets.push(system.spawn(Target).await.unwrap());
     }
     watcher.ask(Watch(targets.clone())).await.unwrap();
+    // Lets the native tasks have their first poll.
+    for _ in 0..watched {
+        tokio::task::yield_now().await;
+    }
     start_counting();
     for target in &targets[..STOPS] {
         target.stop();
@@ -85,7 +89,7 @@ fn a_stop_costs_the_same_however_many_are_watched() {
             }
             let [_, few, many] = counts[..] else { unreachable!("there are three") };
             println!("{backend}: {few} allocations for {STOPS} stops of {FEW}, {many} of {MANY}");
-            assert!(many.abs_diff(few) <= STOPS / 20, "{backend}: {few} allocations, and {many}");
+            assert!(many.abs_diff(few) <= 16, "{backend}: {few} allocations, and {many}");
         }
     });
 }
