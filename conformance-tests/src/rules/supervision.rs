@@ -422,7 +422,7 @@ async fn escalation(lab: Lab) {
                         (ErrorKind::ChildFailed, Some("p")),
                         "{case}"
                     );
-                    assert_eq!(named(&source(error), "child"), Some("c"), "{case}");
+                    assert_eq!(named(source(error), "child"), Some("c"), "{case}");
                     assert_eq!(source(source(error)).kind(), ErrorKind::Panicked, "{case}");
                     assert!(error.to_string().contains("no"), "{error}");
                     assert_eq!(system.live(), 0, "{case}");
