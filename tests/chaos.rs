@@ -373,7 +373,7 @@ async fn drive(chaos: Arc<Chaos>, observers: Vec<ActorRef<Observer>>, mut dice: 
             _ => drop(observer.send(Unwatch(dice.roll(1 << 20))).await),
         }
         actions += 1;
-        if actions % 16 == 0 {
+        if actions.is_multiple_of(16) {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
