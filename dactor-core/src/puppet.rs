@@ -36,13 +36,13 @@ pub(crate) fn system() -> System {
 
 /// One at the top.
 pub(crate) fn puppet(system: &System, guardian: Guardian) -> Arc<Shared<Puppet>> {
-    let head = Head::new(None, system.clone(), guardian, None, None);
-    Arc::new(Shared { mailbox: Mailbox::new(None), head: head.unwrap() })
+    let head = Head::new(None, system.clone(), guardian, None, None).unwrap();
+    Arc::new(Shared { mailbox: Mailbox::new(None), head })
 }
 
 /// A child that its parent does not know yet.
 pub(crate) fn child(parent: &Arc<Shared<Puppet>>, name: Option<&str>) -> Arc<Shared<Puppet>> {
     let (system, above) = (parent.head.system.clone(), parent.clone() as Arc<dyn Control>);
-    let head = Head::new(name.map(Arc::from), system, Guardian::User, Some(above), None);
-    Arc::new(Shared { mailbox: Mailbox::new(None), head: head.unwrap() })
+    let head = Head::new(name.map(Arc::from), system, Guardian::User, Some(above), None).unwrap();
+    Arc::new(Shared { mailbox: Mailbox::new(None), head })
 }

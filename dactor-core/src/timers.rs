@@ -20,7 +20,7 @@ pub use missed::MissedTick;
 use table::{Make, Plan};
 pub(crate) use table::{Place, Timers};
 
-use crate::envelope::{Envelope, Labelled};
+use crate::envelope::Envelope;
 use crate::exclusive::Exclusive;
 use crate::panic::Panic;
 use crate::{Actor, Context, Error, ErrorKind, Headers, Result, SentTo};
@@ -162,7 +162,7 @@ impl<A: Actor> Context<A> {
         let shared = &self.myself.shared;
         if time.is_zero() {
             let key = key.unwrap_or_else(|| TimerKey::unnamed(None));
-            let error = Error::new(ErrorKind::InvalidTimer).with("actor", shared.label());
+            let error = Error::new(ErrorKind::InvalidTimer).about(&**shared);
             let error = error.with("message", type_name::<M>()).with("timer", key);
             return Err(error.with("because", "its time is zero"));
         }
