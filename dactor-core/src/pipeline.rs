@@ -204,13 +204,13 @@ mod tests {
 
     use super::*;
     use crate::envelope::Labelled;
-    use crate::{Mode, Pid, Sender};
+    use crate::{ActorPath, Mode, Pid, Sender};
 
     struct Somebody;
 
     impl Labelled for Somebody {
-        fn label(&self) -> String {
-            "somebody".into()
+        fn path(&self) -> ActorPath {
+            "pekko://lab/user/somebody".parse().unwrap()
         }
 
         fn pid(&self) -> Pid {
