@@ -43,10 +43,7 @@ pub(crate) struct Family(Mutex<Inner>);
 struct Inner {
     /// The actor ends, and has no more children.
     closed: bool,
-    summons: VecDeque<Summons>,
-    /// When its parent, which is waiting for its end, loses patience.
-    until: Option<Instant>,
-    /// Since the first child.
+    /// Boxed, and made when there is anything to keep: most actors have no children, and nobody who wants anything.
     kin: Option<Box<Kin>>,
 }
 
@@ -56,6 +53,9 @@ struct Kin {
     children: BTreeMap<Pid, Arc<dyn Control>>,
     names: HashMap<Arc<str>, Pid>,
     record: Record,
+    summons: VecDeque<Summons>,
+    /// When its parent, which is waiting for its end, loses patience.
+    until: Option<Instant>,
 }
 
 impl Family {
@@ -107,7 +107,7 @@ impl Family {
     pub(crate) fn close(&self) {
         let mut inner = self.lock();
         inner.closed = true;
-        let unheard = mem::take(&mut inner.summons);
+        let unheard = inner.kin.as_mut().map(|kin| mem::take(&mut kin.summons));
         drop(inner);
         // A failure is a user's value: it is dropped outside the lock.
         drop(unheard);
@@ -116,41 +116,41 @@ impl Family {
     /// How long its own children have to end. One whose parent waits for it gives them less than it has itself, so that
     /// of a line of actors only the one that hangs is killed, and those above it have their hooks.
     pub(crate) fn patience(&self, grace: Duration) -> Duration {
-        let until = self.lock().until;
+        let until = self.lock().kin.as_ref().and_then(|kin| kin.until);
         until.map_or(grace, |until| until.saturating_duration_since(Instant::now()) * 3 / 4)
     }
 
     fn expect_end(&self, until: Option<Instant>) {
-        self.lock().until = until;
+        self.lock().kin.get_or_insert_default().until = until;
     }
 
     fn summon(&self, summons: Summons) {
         let mut inner = self.lock();
         if !inner.closed {
-            inner.summons.push_back(summons);
+            inner.kin.get_or_insert_default().summons.push_back(summons);
         }
     }
 
     /// What the family has wanted longest.
     pub(crate) fn next_summons(&self) -> Option<Summons> {
-        self.lock().summons.pop_front()
+        self.lock().kin.as_mut()?.summons.pop_front()
     }
 
     /// A new instance is about to begin. What the family wanted of the one before is settled by that, and the restarts of
     /// the children that one had do not count any more.
     pub(crate) fn begin_anew(&self) {
-        let mut inner = self.lock();
-        let settled = mem::take(&mut inner.summons);
-        if let Some(kin) = &mut inner.kin {
+        let settled = self.lock().kin.as_mut().map(|kin| {
             kin.record = Record::default();
-        }
-        drop(inner);
+            mem::take(&mut kin.summons)
+        });
+        // Outside the lock, as above.
         drop(settled);
     }
 
     /// The restart that a sibling's failure has in store for this actor.
     fn take_restart(&self) -> Option<Summons> {
-        let summons = &mut self.lock().summons;
+        let mut inner = self.lock();
+        let summons = &mut inner.kin.as_mut()?.summons;
         let at = summons.iter().position(|summons| matches!(summons, Summons::Restart { .. }))?;
         summons.remove(at)
     }

@@ -129,9 +129,7 @@ pub(crate) fn live<A: Actor>(
         let reason = alive.run().await;
         alive.close();
         if alive.has_children() {
-            let children = alive.estate.shared.head.family.children();
-            signal_all(&children, Ending::Kill);
-            Box::pin(all_ended(&children)).await;
+            Box::pin(alive.kill_children()).await;
         }
         discard(alive.seed.take());
         alive.estate.settle(reason);
@@ -183,6 +181,13 @@ impl<A: Actor> Alive<A> {
     fn close(&mut self) {
         self.ctx.close();
         self.estate.close();
+    }
+
+    /// Not interrupted by anything: whoever waits here has been killed, too.
+    async fn kill_children(&mut self) {
+        let children = self.estate.shared.head.family.children();
+        signal_all(&children, Ending::Kill);
+        all_ended(&children).await;
     }
 
     fn has_children(&self) -> bool {

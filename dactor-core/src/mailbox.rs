@@ -440,7 +440,7 @@ impl<T: Item> Mailbox<T> {
             // A bounded queue holds all but the one in hand.
             inner.next().into_iter().for_each(|message| batch.push_back(message));
             let mut wakers = SmallVec::<[Waker; 1]>::new();
-            loop {
+            while inner.bound.as_ref().is_some_and(|bound| bound.has_waiters()) {
                 let room = !inner.is_full();
                 let admitted = inner.bound.as_mut().and_then(|bound| bound.admit(room));
                 let Some(Admitted { message, priority, waker }) = admitted else { break };
