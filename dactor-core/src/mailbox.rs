@@ -185,6 +185,7 @@ impl<T: Item> Inner<T> {
         }
     }
 
+    #[inline(always)]
     fn put(&mut self, message: T, priority: Priority) {
         if let Some(bound) = &mut self.bound {
             bound.put(&message, priority);
@@ -233,6 +234,10 @@ impl<T: Item> Inner<T> {
     }
 
     /// Accepts the message, if the mailbox is open.
+    ///
+    /// Inlined, like the two others: a message that is refused is handed back by value, and each call would move it once
+    /// more.
+    #[inline(always)]
     fn accept(&mut self, message: T, priority: Priority) -> Result<Nudge, Refusal<T>> {
         if !self.open {
             return Err(Refusal::Closed(message));
@@ -318,6 +323,7 @@ impl<T: Item> Mailbox<T> {
         self.accept(&mut self.lock(), message, priority)
     }
 
+    #[inline(always)]
     fn accept(&self, inner: &mut Inner<T>, message: T, priority: Priority) -> Result<Nudge, Refusal<T>> {
         let accepted = inner.accept(message, priority);
         if priority != Priority::Normal {
