@@ -66,7 +66,7 @@ struct Cost {
 }
 
 async fn of_one_actor(count: usize) -> Cost {
-    let system = System::new("timers");
+    let system = System::builder("timers").backend(dactor_ractor::ractor()).build().expect("a valid name");
     let (done, all) = oneshot::channel();
     let alarms = system.spawn(Alarms { left: count, done: Some(done) }).await.expect("an actor");
     let waiting = system.spawn(Alarms { left: count, done: None }).await.expect("an actor");
