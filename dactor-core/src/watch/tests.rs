@@ -96,3 +96,12 @@ fn one_that_is_closed_is_not_told() {
     end(&target);
     assert_eq!(watcher.mailbox.len(), 0);
 }
+
+#[test]
+fn a_notice_says_who_has_ended() {
+    let [ended, other, _] = some();
+    let notice = Terminated { who: ended.clone().into_labelled(), reason: StopReason::Killed };
+    let [is_ended, is_other] = [&ended, &other].map(|actor| notice.is(&ActorRef::of(actor.clone())));
+    assert!(is_ended && !is_other);
+    assert_eq!((notice.who(), notice.path(), notice.label()), (ended.pid(), ended.path(), ended.label()));
+}
