@@ -104,4 +104,7 @@ fn a_notice_says_who_has_ended() {
     let [is_ended, is_other] = [&ended, &other].map(|actor| notice.is(&ActorRef::of(actor.clone())));
     assert!(is_ended && !is_other);
     assert_eq!((notice.who(), notice.path(), notice.label()), (ended.pid(), ended.path(), ended.label()));
+    // One that was put aside is a letter like others.
+    let text = notice.describe().unwrap();
+    assert!(text.contains(&ended.label()) && text.contains("Killed"), "{text}");
 }
