@@ -613,3 +613,6 @@ async fn pause(slate: &Slate, progress: Progress) {
     })
     .await;
 }
+
+#[cfg(test)]
+mod tests;

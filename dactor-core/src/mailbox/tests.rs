@@ -265,3 +265,12 @@ fn those_in_line_are_admitted_in_order() {
     assert!(mailbox.close().eq([1, 3]));
     assert_eq!((poll(one), poll(three)), (Some(true), Some(false)));
 }
+
+#[test]
+fn an_actor_without_priorities_pays_for_no_lanes() {
+    let mailbox = launched();
+    assert_eq!(kind(mailbox.push(1, Normal)), "host");
+    assert!(mailbox.lock().lanes.is_none());
+    assert_eq!(kind(mailbox.push(2, High)), "nothing");
+    assert!(mailbox.lock().lanes.is_some());
+}
