@@ -274,3 +274,18 @@ fn an_actor_without_priorities_pays_for_no_lanes() {
     assert_eq!(kind(mailbox.push(2, High)), "nothing");
     assert!(mailbox.lock().lanes.is_some());
 }
+
+#[test]
+fn the_last_waker_is_woken() {
+    struct Quiet;
+    impl std::task::Wake for Quiet {
+        fn wake(self: std::sync::Arc<Self>) {}
+    }
+    let [first, last] = [(); 2].map(|()| Waker::from(std::sync::Arc::new(Quiet)));
+    let mailbox = launched();
+    for waker in [&first, &last] {
+        assert_eq!(mailbox.take(&mut Queue::new(), Park::Pending(waker)), Taken::Parked);
+    }
+    let Ok(Nudge::Waker(woken)) = mailbox.push(1, Normal) else { panic!("a pending cell is woken") };
+    assert!(woken.will_wake(&last) && !woken.will_wake(&first));
+}
