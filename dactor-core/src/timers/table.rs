@@ -234,7 +234,7 @@ fn find<A>(timers: &mut Slab<Timer<A>>, place: Place) -> Option<&mut Timer<A>> {
 mod tests {
     use super::*;
     use crate::path::Guardian;
-    use crate::puppet::{puppet, system};
+    use crate::puppet::{Puppet, puppet, system};
 
     const HOUR: Duration = Duration::from_secs(3600);
 
@@ -269,6 +269,14 @@ mod tests {
         assert!(!shared.mailbox.signals().is_called());
         tokio::time::advance(HOUR).await;
         assert!(shared.mailbox.signals().is_called());
+    }
+
+    #[tokio::test]
+    async fn a_tick_names_the_message_that_it_stands_for() {
+        let shared = puppet(&system(), Guardian::User);
+        let place = Timers::new().set(None, HOUR, Plan::Once(None), "", &shared);
+        let tick: Envelope<Puppet> = Envelope::tick(place, "a message");
+        assert_eq!((tick.is_letter(), tick.message_type(), tick.describe()), (false, "a message", None));
     }
 
     #[tokio::test]

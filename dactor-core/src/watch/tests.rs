@@ -107,4 +107,14 @@ fn a_notice_says_who_has_ended() {
     // One that was put aside is a letter like others.
     let text = notice.describe().unwrap();
     assert!(text.contains(&ended.label()) && text.contains("Killed"), "{text}");
+    let letter: Envelope<Puppet> = Envelope::terminated(notice, 1);
+    assert!(!letter.is_letter());
+    assert_eq!((letter.message_type(), letter.describe()), (std::any::type_name::<Terminated>(), Some(text)));
+    for queued in 0..3 {
+        assert_eq!(other.queued(), queued);
+        let _ = other.mailbox.notify(Envelope::terminated(
+            Terminated { who: ended.clone().into_labelled(), reason: StopReason::Killed },
+            1,
+        ));
+    }
 }
