@@ -427,11 +427,54 @@ impl<A: Handler<M>, M: Message> Tells<A> for Item<M> {
 mod tests {
     use super::*;
 
+    use crate::reply::Terms;
+    use crate::{CorrelationId, Outcome};
+
     struct Nobody;
     impl Actor for Nobody {}
+
+    struct Note;
+    impl Message for Note {
+        type Reply = ();
+
+        fn describe(&self) -> Option<String> {
+            Some("a note".to_owned())
+        }
+    }
+
+    impl Handler<Note> for Nobody {
+        async fn handle(&mut self, _: Note, _: &mut Context<Self>) -> Outcome<()> {
+            Ok(())
+        }
+    }
 
     #[test]
     fn an_envelope_is_three_words() {
         assert_eq!(size_of::<Envelope<Nobody>>(), 3 * size_of::<usize>());
+    }
+
+    #[test]
+    fn a_letter_says_what_is_in_it() {
+        let mut headers = Headers::default();
+        headers.insert(CorrelationId::new(1));
+        let reply = || Arc::new(Reply::new(Note, Headers::default(), Terms::default(), None));
+        let (receipt, _handled) = oneshot::channel();
+        let letters: [(&str, Envelope<Nobody>); 5] = [
+            ("tell", Envelope::tell(Note, Headers::default())),
+            ("with headers", Envelope::tell(Note, headers)),
+            ("ask", Envelope::ask(reply())),
+            ("forward", Envelope::forward(Note, Headers::default(), reply())),
+            ("item", Envelope::item(Note, CancellationToken::new(), receipt)),
+        ];
+        for (which, letter) in letters {
+            assert!(letter.is_letter(), "{which}");
+            assert_eq!(
+                mailbox::Item::is_notice(&letter),
+                which == "item",
+                "{which}: whether it takes no room"
+            );
+            assert_eq!(letter.message_type(), type_name::<Note>(), "{which}");
+            assert_eq!(letter.describe().as_deref(), Some("a note"), "{which}");
+        }
     }
 }

@@ -477,3 +477,6 @@ async fn pause(slate: &Slate, progress: Progress) {
     })
     .await;
 }
+
+#[cfg(test)]
+mod tests;

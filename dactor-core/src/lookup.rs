@@ -92,3 +92,19 @@ impl System {
         self.registry().by_number(id).map(|actor| actor.path())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::Guardian;
+    use crate::puppet::{puppet, system};
+
+    #[test]
+    fn an_identity_is_that_of_one_actor() {
+        let system = system();
+        let [one, other] = [(); 2].map(|()| puppet(&system, Guardian::User));
+        let identity = Identity::new(one.clone());
+        assert!(identity == Identity::new(one));
+        assert!(identity != Identity::new(other));
+    }
+}

@@ -84,4 +84,21 @@ mod tests {
             assert!(!error.to_string().contains('\n'));
         }
     }
+
+    #[test]
+    fn a_path_leaves_room_for_any_uid() {
+        let (system, longest) =
+            (crate::puppet::system(), ActorPath::LONGEST - "#".len() - u64::MAX.to_string().len());
+        let length = |above| path_length(above, Some("a"), Pid::next(), &system);
+        assert_eq!(length(longest - 2).unwrap(), longest as u16);
+        assert_eq!(length(longest - 1).unwrap_err().kind(), ErrorKind::InvalidName);
+    }
+
+    #[test]
+    fn a_text_from_outside_is_shown_with_care() {
+        assert_eq!(shown("a\nb"), r#""a\nb""#);
+        let long = "x".repeat(SHOWN);
+        assert_eq!(shown(&long), format!("\"{long}\""));
+        assert_eq!(shown(&format!("{long}y")), format!("\"{long}\"…"));
+    }
 }

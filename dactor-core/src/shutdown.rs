@@ -87,3 +87,39 @@ fn labels(actors: &[Arc<dyn Control>]) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interceptors::testbed::{self, Echo, Never};
+    use crate::puppet::{puppet, system};
+
+    #[test]
+    fn a_long_list_is_cut() {
+        let system = system();
+        for (count, end) in [(9, ""), (10, ""), (11, " and 1 more"), (30, " and 20 more")] {
+            let actors: Vec<Arc<dyn Control>> =
+                (0..count).map(|_| puppet(&system, Guardian::User) as Arc<dyn Control>).collect();
+            let shown: Vec<_> = actors.iter().take(10).map(|actor| actor.label()).collect();
+            assert_eq!(labels(&actors), shown.join(" ") + end);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn services_get_half_of_the_grace_period() {
+        let quarter = Duration::from_secs(1);
+        // What hangs is killed at three quarters of the time that it has.
+        for (service, quarters) in [(false, 3), (true, 6)] {
+            let system = testbed::system(|builder| builder.grace(quarter * if service { 8 } else { 4 }));
+            let user = system.spawn(Echo).await.unwrap();
+            user.tell(Never).unwrap();
+            if service {
+                system.spawn_service(Echo).await.unwrap().tell(Never).unwrap();
+            }
+            let begin = Instant::now();
+            assert_eq!(system.shutdown().await.unwrap_err().kind(), ErrorKind::ShutdownIncomplete);
+            let took = begin.elapsed();
+            assert!(took >= quarter * quarters && took < quarter * quarters + quarter / 10, "{took:?}");
+        }
+    }
+}

@@ -207,3 +207,17 @@ impl<A: Actor> fmt::Debug for Spawning<A> {
         f.debug_struct("Spawning").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::puppet::{Puppet, system};
+
+    #[test]
+    fn a_mailbox_without_a_bound_still_sheds() {
+        let shed = Shed::default().length(7);
+        let spawn = system().spawn(Puppet).shed(shed).bounded(3, Overflow::Block);
+        assert_eq!(spawn.limit, Limit { capacity: 3, overflow: Overflow::Block, shed: Some(shed) });
+        assert_eq!(spawn.unbounded().limit, Limit { shed: Some(shed), ..Limit::NONE });
+    }
+}

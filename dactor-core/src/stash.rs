@@ -140,3 +140,32 @@ impl<A: Actor> Drop for Stash<A> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::Guardian;
+    use crate::puppet::{Puppet, puppet, system};
+    use crate::{Handler, Headers, Message};
+
+    struct Note;
+    impl Message for Note {
+        type Reply = ();
+    }
+
+    impl Handler<Note> for Puppet {
+        async fn handle(&mut self, _: Note, _: &mut Context<Self>) -> Outcome<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_is_on_its_way_back_takes_room() {
+        let mut stash = Stash::new(puppet(&system(), Guardian::User));
+        for (held, released) in [(0, 0), (1, 0), (1, 2), (0, 2)] {
+            let notes = |count| (0..count).map(|_| Envelope::tell(Note, Headers::default())).collect();
+            (stash.held, stash.released) = (notes(held), notes(released));
+            assert_eq!(stash.len(), held + released);
+        }
+    }
+}

@@ -386,6 +386,17 @@ mod tests {
     }
 
     #[test]
+    fn without_a_budget_there_is_no_restart_too_many() {
+        let supervision = Supervision::rest_for_one().unlimited();
+        let (now, mut record) = (Instant::now(), Record::default());
+        for _ in 0..100 {
+            let fate = supervision.fate(Directive::Restart, &mut record, now, 0.0);
+            assert_eq!(fate, Fate::Restart { after: Duration::ZERO });
+        }
+        assert_eq!(supervision.scope, Scope::Rest, "and nothing else is changed");
+    }
+
+    #[test]
     fn a_quiet_window_begins_a_new_row() {
         assert_eq!(admitted(None, 10, &[0, 9, 18, 28, 29]), [Some(0), Some(1), Some(2), Some(0), Some(1)]);
     }
@@ -396,6 +407,7 @@ mod tests {
         let waits: Vec<_> = (0..5).map(|nth| backoff.delay(nth, 0.0).as_secs()).collect();
         assert_eq!(waits, [1, 2, 4, 5, 5]);
         assert_eq!(backoff.delay(1, 1.0), SECOND * 3);
+        assert_eq!(backoff.delay(1, 0.5), SECOND * 5 / 2);
         assert_eq!(backoff.delay(u32::MAX, 0.0), SECOND * 5);
         assert_eq!(backoff.jitter(-1.0).delay(0, 1.0), SECOND);
         assert_eq!(backoff.jitter(f64::NAN).delay(0, 1.0), SECOND);

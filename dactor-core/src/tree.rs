@@ -108,3 +108,22 @@ impl ActorTree for LiveTree<'_> {
         children.into_iter().filter(matches).map(Node::Actor).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::puppet::{puppet, system};
+
+    #[test]
+    fn a_place_is_like_no_other() {
+        let system = system();
+        let [one, other] = [(); 2].map(|()| Node::Actor(puppet(&system, Guardian::User)));
+        let places =
+            [Node::Root, Node::Guardian(Guardian::User), Node::Guardian(Guardian::System), one, other];
+        for (at, place) in places.iter().enumerate() {
+            for (beside, other) in places.iter().enumerate() {
+                assert_eq!(place == other, at == beside, "{at} {beside}");
+            }
+        }
+    }
+}

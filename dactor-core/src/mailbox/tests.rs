@@ -265,3 +265,27 @@ fn those_in_line_are_admitted_in_order() {
     assert!(mailbox.close().eq([1, 3]));
     assert_eq!((poll(one), poll(three)), (Some(true), Some(false)));
 }
+
+#[test]
+fn an_actor_without_priorities_pays_for_no_lanes() {
+    let mailbox = launched();
+    assert_eq!(kind(mailbox.push(1, Normal)), "host");
+    assert!(mailbox.lock().lanes.is_none());
+    assert_eq!(kind(mailbox.push(2, High)), "nothing");
+    assert!(mailbox.lock().lanes.is_some());
+}
+
+#[test]
+fn the_last_waker_is_woken() {
+    struct Quiet;
+    impl std::task::Wake for Quiet {
+        fn wake(self: std::sync::Arc<Self>) {}
+    }
+    let [first, last] = [(); 2].map(|()| Waker::from(std::sync::Arc::new(Quiet)));
+    let mailbox = launched();
+    for waker in [&first, &last] {
+        assert_eq!(mailbox.take(&mut Queue::new(), Park::Pending(waker)), Taken::Parked);
+    }
+    let Ok(Nudge::Waker(woken)) = mailbox.push(1, Normal) else { panic!("a pending cell is woken") };
+    assert!(woken.will_wake(&last) && !woken.will_wake(&first));
+}

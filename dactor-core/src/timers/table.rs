@@ -229,3 +229,68 @@ impl<A: Actor> Drop for Timers<A> {
 fn find<A>(timers: &mut Slab<Timer<A>>, place: Place) -> Option<&mut Timer<A>> {
     timers.get_mut(place.slot).filter(|timer| timer.number == place.number)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::Guardian;
+    use crate::puppet::{Puppet, puppet, system};
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    #[tokio::test]
+    async fn memory_is_given_back_after_a_burst() {
+        let shared = puppet(&system(), Guardian::User);
+        // The slots before and after the last of so many timers is over.
+        let slots = |count: usize| {
+            let mut timers = Timers::new();
+            let set = |_| timers.set(None, HOUR, Plan::Once(None), "", &shared);
+            let mut places: Vec<_> = (0..count).map(set).collect();
+            let last = places.pop().unwrap();
+            assert!(places.into_iter().all(|place| timers.claim(place, &shared).is_none()));
+            let before = timers.timers.capacity();
+            assert!(timers.claim(last, &shared).is_none());
+            (before, timers.timers.capacity())
+        };
+        assert_eq!(slots(KEPT_SLOTS), (KEPT_SLOTS, KEPT_SLOTS), "that many are kept");
+        let (before, after) = slots(KEPT_SLOTS + 1);
+        assert!(before > KEPT_SLOTS && after == 0, "{before} {after}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_cell_is_called_for_the_earliest() {
+        let shared = puppet(&system(), Guardian::User);
+        let (begin, mut timers) = (Instant::now(), Timers::new());
+        for (hours, earliest) in [(3, 3), (1, 1), (2, 1)] {
+            timers.set(None, HOUR * hours, Plan::Once(None), "", &shared);
+            let sleep = timers.sleep.as_ref().unwrap();
+            assert_eq!(sleep.deadline(), begin + HOUR * earliest, "after one of {hours} hours");
+        }
+        assert!(!shared.mailbox.signals().is_called());
+        tokio::time::advance(HOUR).await;
+        assert!(shared.mailbox.signals().is_called());
+    }
+
+    #[tokio::test]
+    async fn a_tick_names_the_message_that_it_stands_for() {
+        let shared = puppet(&system(), Guardian::User);
+        let place = Timers::new().set(None, HOUR, Plan::Once(None), "", &shared);
+        let tick: Envelope<Puppet> = Envelope::tick(place, "a message");
+        assert_eq!((tick.is_letter(), tick.message_type(), tick.describe()), (false, "a message", None));
+    }
+
+    #[tokio::test]
+    async fn a_destructor_that_panics_takes_nobody_down() {
+        struct Bomb;
+        impl Drop for Bomb {
+            fn drop(&mut self) {
+                panic!("on purpose");
+            }
+        }
+        let shared = puppet(&system(), Guardian::User);
+        let (bomb, mut timers) = (Bomb, Timers::new());
+        let make = Box::new(move || unreachable!("{}", size_of_val(&bomb)));
+        timers.set(None, HOUR, Plan::Every(HOUR, MissedTick::Skip, make), "", &shared);
+        drop(timers);
+    }
+}

@@ -96,3 +96,25 @@ fn one_that_is_closed_is_not_told() {
     end(&target);
     assert_eq!(watcher.mailbox.len(), 0);
 }
+
+#[test]
+fn a_notice_says_who_has_ended() {
+    let [ended, other, _] = some();
+    let notice = Terminated { who: ended.clone().into_labelled(), reason: StopReason::Killed };
+    let [is_ended, is_other] = [&ended, &other].map(|actor| notice.is(&ActorRef::of(actor.clone())));
+    assert!(is_ended && !is_other);
+    assert_eq!((notice.who(), notice.path(), notice.label()), (ended.pid(), ended.path(), ended.label()));
+    // One that was put aside is a letter like others.
+    let text = notice.describe().unwrap();
+    assert!(text.contains(&ended.label()) && text.contains("Killed"), "{text}");
+    let letter: Envelope<Puppet> = Envelope::terminated(notice, 1);
+    assert!(!letter.is_letter());
+    assert_eq!((letter.message_type(), letter.describe()), (std::any::type_name::<Terminated>(), Some(text)));
+    for queued in 0..3 {
+        assert_eq!(other.queued(), queued);
+        let _ = other.mailbox.notify(Envelope::terminated(
+            Terminated { who: ended.clone().into_labelled(), reason: StopReason::Killed },
+            1,
+        ));
+    }
+}
