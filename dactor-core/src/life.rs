@@ -477,6 +477,3 @@ async fn pause(slate: &Slate, progress: Progress) {
     })
     .await;
 }
-
-#[cfg(test)]
-mod tests;

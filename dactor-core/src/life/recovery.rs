@@ -158,3 +158,6 @@ pub(super) fn no_factory<A: Actor>(shared: &Shared<A>, failure: Error) -> Error 
         .with("restart", "impossible: spawned from a value, not from a factory")
         .because(failure)
 }
+
+#[cfg(test)]
+mod tests;
