@@ -4,11 +4,14 @@
 //! The seed is printed; `DACTOR_CHAOS_SEED` repeats a run, `DACTOR_CHAOS_SECONDS` makes it longer (on each backend). The
 //! counter of the heap is global, so there is one test.
 
+mod common;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use common::{Dice, hide_ordered_panics, number};
 use counting_alloc::{Counting, start_counting, stop_counting};
 use dactor::spi::Backend;
 use dactor::{
@@ -50,19 +53,6 @@ fn supervision(level: usize) -> Supervision {
         Some(message) if message.ends_with("Blunder") => Directive::Stop,
         _ => Directive::Restart,
     })
-}
-
-/// SplitMix64: small, and the same everywhere.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % sides
-    }
 }
 
 /// Where the places of a level begin.
@@ -518,16 +508,10 @@ fn on_runtime(name: &str, backend: impl Backend, observing: impl Backend, seed: 
 
 #[test]
 fn nothing_dies_unnoticed() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let seed = number("DACTOR_CHAOS_SEED").unwrap_or_else(|| u64::from(std::process::id()));
     let seconds = number("DACTOR_CHAOS_SECONDS").unwrap_or(3);
     println!("DACTOR_CHAOS_SEED={seed} DACTOR_CHAOS_SECONDS={seconds}");
-    let loud = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        if info.payload_as_str() != Some("as ordered") {
-            loud(info);
-        }
-    }));
+    hide_ordered_panics();
     let ractor = |span| on_runtime("ractor", dactor_ractor::ractor(), dactor_ractor::ractor(), seed, span);
     let kameo = |span| on_runtime("kameo", dactor_kameo::kameo(), dactor_kameo::kameo(), seed, span);
     for (name, run) in [("ractor", &ractor as &dyn Fn(Duration)), ("kameo", &kameo)] {

@@ -4,11 +4,14 @@
 //! The seed is printed; `DACTOR_SOAK_SEED` repeats a run, `DACTOR_SOAK_MESSAGES` makes it longer. The counter of the heap
 //! is global, so there is one test.
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use common::{Dice, hide_ordered_panics, number};
 use counting_alloc::{Counting, start_counting, stop_counting};
 use dactor::spi::Backend;
 use dactor::{
@@ -27,19 +30,6 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const MOST_LEFT: isize = 256 << 10;
 /// From so many messages on, every kind of end is expected.
 const RARE: u64 = 50_000;
-
-/// SplitMix64: small, and the same everywhere.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % sides
-    }
-}
 
 /// The actors, each replaced when it was stopped.
 type Crew = Arc<Vec<Mutex<ActorRef<Sailor>>>>;
@@ -350,16 +340,10 @@ fn run(name: &str, backend: impl Backend, seed: u64, messages: u64) {
 
 #[test]
 fn every_ask_ends_once_and_nothing_is_left() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let seed = number("DACTOR_SOAK_SEED").unwrap_or_else(|| u64::from(std::process::id()));
     let messages = number("DACTOR_SOAK_MESSAGES").unwrap_or(500_000);
     println!("DACTOR_SOAK_SEED={seed} DACTOR_SOAK_MESSAGES={messages}");
-    let loud = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        if info.payload_as_str() != Some("as ordered") {
-            loud(info);
-        }
-    }));
+    hide_ordered_panics();
     for (name, run) in [
         ("ractor", (|seed, messages| run("ractor", dactor_ractor::ractor(), seed, messages)) as fn(u64, u64)),
         ("kameo", |seed, messages| run("kameo", dactor_kameo::kameo(), seed, messages)),

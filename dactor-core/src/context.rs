@@ -13,7 +13,7 @@ use crate::exclusive::Exclusive;
 use crate::later::Later;
 use crate::post::Manner;
 use crate::reply::{Asker, Sink};
-use crate::shared::{Head, Shared};
+use crate::shared::Head;
 use crate::stash::Stash;
 use crate::timers::Timers;
 use crate::watch::Watching;
@@ -126,13 +126,12 @@ impl<A: Actor> Context<A> {
 
     /// The live child of this name, if there is one and it is a `B`.
     pub fn child<B: Actor>(&self, name: &str) -> Option<ActorRef<B>> {
-        let control = self.myself.shared.head.family.child(name)?;
-        control.into_any().downcast::<Shared<B>>().ok().map(ActorRef::of)
+        ActorRef::known(self.myself.shared.head.family.child(name)?)
     }
 
     /// How many live children this actor has.
     pub fn children(&self) -> usize {
-        self.myself.shared.head.family.children().len()
+        self.myself.shared.head.family.count()
     }
 
     /// Asks for a [`Terminated`] when the other actor ends, however that happens: at once if it has ended already.

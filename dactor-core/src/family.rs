@@ -93,8 +93,12 @@ impl Family {
         self.lock().kin.iter().flat_map(|kin| kin.children.values().cloned()).collect()
     }
 
+    pub(crate) fn count(&self) -> usize {
+        self.lock().kin.as_ref().map_or(0, |kin| kin.children.len())
+    }
+
     pub(crate) fn has_children(&self) -> bool {
-        self.lock().kin.as_ref().is_some_and(|kin| !kin.children.is_empty())
+        self.count() > 0
     }
 
     pub(crate) fn child(&self, name: &str) -> Option<Arc<dyn Control>> {
@@ -175,8 +179,12 @@ pub(crate) fn expect_end(actors: &[Arc<dyn Control>], patience: Duration) {
 
 /// Waits for the end of all that live in their hosts.
 pub(crate) async fn all_ended(actors: &[Arc<dyn Control>]) {
-    let hosted = actors.iter().filter(|actor| actor.head().host.get().is_some());
-    join_all(hosted.map(|actor| actor.head().end.wait())).await;
+    ended(actors.iter().filter(|actor| actor.head().host.get().is_some())).await;
+}
+
+/// Waits for the end of all of them.
+pub(crate) async fn ended(actors: impl Iterator<Item = &Arc<dyn Control>>) {
+    join_all(actors.map(|actor| actor.head().end.wait())).await;
 }
 
 /// Who supervises an actor: its parent, or its system for one at the top.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::path::ActorTree;
-use crate::shared::{Control, Shared};
+use crate::shared::Control;
 use crate::tree::{LiveTree, Node};
 use crate::{Actor, ActorPath, ActorRef, Pid, System};
 
@@ -36,7 +36,7 @@ impl Identity {
 
     /// The ref, if it is an `A`.
     pub fn actor_ref<A: Actor>(&self) -> Option<ActorRef<A>> {
-        self.actor.clone().into_any().downcast::<Shared<A>>().ok().map(ActorRef::of)
+        ActorRef::known(self.actor.clone())
     }
 }
 

@@ -32,6 +32,11 @@ impl<A: Actor> ActorRef<A> {
         Self { shared, outbound }
     }
 
+    /// The ref of an actor that is known only as one, if it is an `A`.
+    pub(crate) fn known(actor: Arc<dyn Control>) -> Option<Self> {
+        actor.into_any().downcast::<Shared<A>>().ok().map(Self::of)
+    }
+
     /// Sends a message and does not wait for anything. An error says that the message will not be handled.
     pub fn tell<M: SentTo<A>>(&self, message: M) -> Result<()> {
         Target::tell(self, message, Manner::of::<M>())

@@ -1,9 +1,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::join_all;
 use tokio::time::{Instant, timeout_at};
 
+use crate::family::ended;
 use crate::mailbox::Ending;
 use crate::path::Guardian;
 use crate::phases::Moment;
@@ -65,7 +65,7 @@ async fn end(mut left: Vec<Arc<dyn Control>>, grace: Duration) -> Vec<(&'static 
         // One that drains still has its children, and lets them drain when it is done.
         let told = left.iter().filter(|actor| ending != Ending::Drain || actor.head().parent.is_none());
         told.for_each(|actor| actor.signal(ending));
-        let _ = timeout_at(begin + grace * quarters / 4, ended(&left)).await;
+        let _ = timeout_at(begin + grace * quarters / 4, ended(left.iter())).await;
         left.retain(|actor| actor.head().end.get().is_none());
         if left.is_empty() {
             break;
@@ -73,10 +73,6 @@ async fn end(mut left: Vec<Arc<dyn Control>>, grace: Duration) -> Vec<(&'static 
         unfinished.push((step, labels(&left)));
     }
     unfinished
-}
-
-async fn ended(actors: &[Arc<dyn Control>]) {
-    join_all(actors.iter().map(|actor| actor.head().end.wait())).await;
 }
 
 fn labels(actors: &[Arc<dyn Control>]) -> String {

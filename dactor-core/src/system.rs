@@ -12,7 +12,7 @@ use crate::path::{ActorPathParts, Guardian};
 use crate::phases::Phases;
 use crate::pipeline::{Chain, extend};
 use crate::registry::{Enrolment, Refused, Registry};
-use crate::shared::{Control, Shared};
+use crate::shared::Control;
 use crate::spi::Backend;
 use crate::supervision::Record;
 use crate::{
@@ -102,8 +102,7 @@ impl System {
 
     /// The live actor of this name at the top, if there is one and it is an `A`.
     pub fn get<A: Actor>(&self, name: &str) -> Option<ActorRef<A>> {
-        let control = self.inner.registry.get(self.inner.guardian, name)?;
-        control.into_any().downcast::<Shared<A>>().ok().map(ActorRef::of)
+        ActorRef::known(self.inner.registry.get(self.inner.guardian, name)?)
     }
 
     /// How many actors live here.
