@@ -76,14 +76,14 @@ impl<'a, M: Message> Ask<'a, M> {
         Self { target, manner, timeout: None, deadline: None, cancel: None, stage: Stage::Unsent(message) }
     }
 
-    /// Gives up after this long, counted from the moment the ask is sent.
+    /// Gives up after this long, counted from the moment the ask is sent. Set again, it replaces the one set before.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Gives up at this time. Of several limits the earliest counts; that of the message in whose handler the ask is
-    /// made is one of them.
+    /// Gives up at this time. Of several limits the earliest counts: the timeout, the deadline, a [`Deadline`] header,
+    /// and the deadline of the message in whose handler the ask is made. Set again, it replaces the one set before.
     pub fn deadline(mut self, deadline: Instant) -> Self {
         self.deadline = Some(deadline);
         self
@@ -131,7 +131,7 @@ impl<'a, M: Message> Ask<'a, M> {
     fn limits(&self) -> Limits {
         Limits {
             timeout: self.timeout.map(|after| (after, Deadline::after(after).0)),
-            deadline: self.deadline.or_else(|| self.header_deadline()),
+            deadline: [self.deadline, self.header_deadline()].into_iter().flatten().min(),
             inherited: turn::deadline(),
         }
     }
@@ -161,13 +161,15 @@ impl<'a, M: Message> Ask<'a, M> {
     fn depart(&mut self, message: &M) -> Result<Departed> {
         let mut limits = self.limits();
         self.in_time(&limits)?;
-        if self.target.outbound().as_ref().is_none_or(|chain| chain.is_empty()) {
+        let unseen = self.target.outbound().as_ref().is_none_or(|chain| chain.is_empty());
+        // A deadline that travels beside the message is the one that counts.
+        if let Some(own) = limits.own().filter(|_| !unseen || self.header_deadline().is_some()) {
+            self.manner.headers.insert(Deadline(own));
+        }
+        if unseen {
             let patience = self.patience(limits)?;
             let (delay, trail) = depart_asking(self.target, message, &mut self.manner.headers)?;
             return Ok(Departed { delay, patience, trail });
-        }
-        if let Some(own) = limits.own() {
-            self.manner.headers.insert(Deadline(own));
         }
         let (delay, trail) = match depart_asking(self.target, message, &mut self.manner.headers) {
             Ok(departed) => departed,

@@ -40,6 +40,15 @@ pub(super) static RULES: &[Rule] = &[
     )
     .pace(Pace::Driven),
     Rule::must(
+        "CANCEL-16",
+        Topic::Cancel,
+        &[(Topic::Cancel, State::Handling)],
+        "Of the timeout, the deadline and the `Deadline` header of one ask the earliest counts, in whatever order they are, with and without interceptors.",
+        "A limit that another limit hides is no limit.",
+        body!(earliest),
+    )
+    .pace(Pace::Driven),
+    Rule::must(
         "CANCEL-14",
         Topic::Cancel,
         &[(Topic::Cancel, State::Handling)],
@@ -94,6 +103,10 @@ async fn not_sent(lab: Lab) {
     let by_deadline = || desk.ask(never()).deadline(late).timeout(FIVE);
     let by_header = || desk.ask(never()).header(Deadline(late)).timeout(FIVE);
     let by_timeout = || desk.ask(never()).timeout(Duration::ZERO).deadline(late + FIVE);
+    let both = |deadline, header| {
+        let header = Deadline(late + header);
+        desk.header(header).ask(never()).deadline(late + deadline)
+    };
     let errors = [
         (by_deadline().await, "deadline", "of the ask"),
         (by_header().await, "deadline", "of the ask"),
@@ -101,6 +114,9 @@ async fn not_sent(lab: Lab) {
         (by_deadline().enqueue().map(drop).map(|()| 0), "deadline", "of the ask"),
         (by_header().enqueue().map(drop).map(|()| 0), "deadline", "of the ask"),
         (by_timeout().enqueue().map(drop).map(|()| 0), "after", "0ns"),
+        (both(FIVE, Duration::ZERO).await, "deadline", "of the ask"),
+        (both(Duration::ZERO, FIVE).await, "deadline", "of the ask"),
+        (both(FIVE, Duration::ZERO).enqueue().map(drop).map(|()| 0), "deadline", "of the ask"),
     ];
     for (result, context, value) in errors {
         let error = result.unwrap_err();
@@ -109,6 +125,36 @@ async fn not_sent(lab: Lab) {
     }
     assert_eq!(journal.entries(), [""; 0]);
     assert_eq!(desk.ask(give(1)).deadline(late + FIVE).await.unwrap(), 1);
+}
+
+/// Every order of three limits, each as a timeout, a deadline and a header, unless it is none.
+async fn earliest(mut lab: Lab) {
+    let (system, started) = (lab.system(), Instant::now());
+    for spied in [false, true] {
+        for limits in [[2, 3, 5], [2, 5, 3], [3, 2, 5], [5, 2, 3], [3, 5, 2], [5, 3, 2], [0, 5, 2], [0, 2, 5]]
+        {
+            let [timeout, deadline, header] = limits.map(Duration::from_secs);
+            let desk = system.spawn(Desk::default()).await.unwrap();
+            let sent = if spied { desk.outbound(Spy::new("a", &Journal::new())) } else { desk.clone() };
+            let (gate, now) = (Gate::new(), Instant::now());
+            let asked = tokio::spawn({
+                let message = pass(&gate);
+                async move {
+                    let ask = sent.ask(message).deadline(now + deadline).header(Deadline(now + header));
+                    let ask = if timeout.is_zero() { ask } else { ask.timeout(timeout) };
+                    ask.await
+                }
+            });
+            gate.reached().await;
+            lab.clock().advance(TWO - Duration::from_millis(1)).await;
+            assert!(!asked.is_finished(), "{limits:?}");
+            lab.clock().advance(Duration::from_millis(1)).await;
+            assert!(asked.is_finished(), "{limits:?}: the earliest does not count");
+            assert_eq!(asked.await.unwrap().unwrap_err().kind(), ErrorKind::Timeout);
+            gate.open();
+        }
+    }
+    assert_eq!(started.elapsed(), 16 * TWO);
 }
 
 async fn expires_queued(mut lab: Lab) {
