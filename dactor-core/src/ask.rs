@@ -152,7 +152,7 @@ impl<'a, M: Message> Ask<'a, M> {
 
     fn in_time(&self, limits: &Limits) -> Result<()> {
         match limits.earliest() {
-            Some(deadline) if deadline <= Instant::now() => Err(limits.late::<M>(self.target)),
+            Some(deadline) if deadline <= Instant::now() => Err(limits.late::<M>(self.target).unhandled()),
             _ => Ok(()),
         }
     }
@@ -237,7 +237,7 @@ impl<'a, M: Message> Ask<'a, M> {
 
     fn wait(&mut self, mut delayed: Box<Delayed<M>>, cx: &mut Context<'_>) -> Result<()> {
         if let Some(error) = delayed.patience.as_mut().and_then(|patience| patience.poll::<M>(cx)) {
-            return Err(turn_back(delayed.trail.take(), error));
+            return Err(turn_back(delayed.trail.take(), error.unhandled()));
         }
         if delayed.delay.as_mut().poll(cx).is_pending() {
             self.stage = Stage::Delayed(delayed);

@@ -257,7 +257,7 @@ impl<A: Handler<M>, M: Message> Asks<A> for Reply<M> {
             Claim::Cancelled(message) => (ErrorKind::Cancelled, message),
         };
         discard(message);
-        Sink::answer(&*self, Err(scene.target.error(kind, type_name::<M>())));
+        Sink::answer(&*self, Err(scene.target.error(kind, type_name::<M>()).unhandled()));
         done()
     }
 

@@ -1,133 +1,16 @@
+mod kind;
+
 use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use kind::ErrorKind;
+
 use crate::envelope::Labelled;
 
 /// The result of a call into dactor.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// What went wrong, for programs to branch on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// The actor is stopping or has stopped: the message was not, and will not be, handled.
-    Stopped,
-    /// The mailbox is full, and its [`Overflow`](crate::Overflow) refuses more.
-    MailboxFull,
-    /// The mailbox sheds load for now: [`Error::retry_after`] says when to try again.
-    Overloaded,
-    /// A mailbox cannot have this capacity, or cannot shed load like this.
-    InvalidCapacity,
-    /// There is no such level of priority.
-    InvalidPriority,
-    /// The asker had given up when the reply was ready.
-    AskerGone,
-    /// The handler returned an error.
-    Failed,
-    /// The handler, a hook or a factory panicked.
-    Panicked,
-    /// A child failed, and left it to its parent.
-    ChildFailed,
-    /// An actor cannot be watched by itself.
-    InvalidWatch,
-    /// A timer cannot have this time.
-    InvalidTimer,
-    /// The actor has stashed as many messages as it may.
-    StashFull,
-    /// The stream that a message came from was detached before the message was handled.
-    Detached,
-    /// The reply did not arrive within the time the asker allowed.
-    Timeout,
-    /// The asker cancelled the ask.
-    Cancelled,
-    /// The handler promised a reply for later, and it was dropped.
-    NoReply,
-    /// An interceptor refused the message; the context says for what reason.
-    Rejected,
-    /// An interceptor refused the message for now: [`Error::retry_after`] says when to try again.
-    RetryLater,
-    /// An interceptor dropped the message.
-    Dropped,
-    /// An interceptor panicked over the message.
-    InterceptorPanicked,
-    /// A header cannot be read, or cannot leave the process.
-    InvalidHeader,
-    /// The actor awaited an ask to itself inside its own turn, which could never be answered.
-    AskedItself,
-    /// The actor did not start.
-    StartFailed,
-    /// Another live actor of the system has this name.
-    NameTaken,
-    /// A system or actor name is empty, has a character that names may not have, or makes a path too long.
-    InvalidName,
-    /// A path or a selection is malformed, or leads out of where it may lead.
-    InvalidPath,
-    /// A message was for selected actors, and there is none.
-    NoSuchActor,
-    /// The system has been shut down and spawns nothing more.
-    SystemShutDown,
-    /// Some actors did not end by themselves within the grace period of the shutdown, or a phase of it was not done.
-    ShutdownIncomplete,
-    /// A phase of the shutdown has no name, a name that another one has, or is not there.
-    InvalidPhase,
-    /// The call needs a tokio runtime and was made outside of one.
-    NoRuntime,
-    /// The system was built without a backend.
-    NoBackend,
-    /// The backend could not do what it was asked.
-    Backend,
-    /// The backend, or the way in which it was called, cannot do this.
-    Unsupported,
-}
-
-impl ErrorKind {
-    fn text(self) -> &'static str {
-        match self {
-            Self::Stopped => "the actor has stopped",
-            Self::MailboxFull => "the mailbox is full",
-            Self::Overloaded => "the actor is overloaded",
-            Self::InvalidCapacity => "the mailbox capacity is not valid",
-            Self::InvalidPriority => "the priority is not valid",
-            Self::AskerGone => "nobody waits for the reply any more",
-            Self::Failed => "the handler failed",
-            Self::Panicked => "the handler panicked",
-            Self::ChildFailed => "a child failed",
-            Self::InvalidWatch => "an actor cannot watch itself",
-            Self::InvalidTimer => "the timer is not valid",
-            Self::StashFull => "the stash is full",
-            Self::Detached => "its stream has been detached",
-            Self::Timeout => "no reply in time",
-            Self::Cancelled => "the ask was cancelled",
-            Self::NoReply => "the promised reply was dropped",
-            Self::Rejected => "the message was rejected",
-            Self::RetryLater => "the message was refused for now",
-            Self::Dropped => "the message was dropped",
-            Self::InterceptorPanicked => "an interceptor panicked",
-            Self::InvalidHeader => "the header is not valid",
-            Self::AskedItself => "an actor cannot await its own reply inside its own turn",
-            Self::StartFailed => "the actor did not start",
-            Self::NameTaken => "the name is taken",
-            Self::InvalidName => "the name is not valid",
-            Self::InvalidPath => "the actor path is not valid",
-            Self::NoSuchActor => "there is no such actor",
-            Self::SystemShutDown => "the system has been shut down",
-            Self::ShutdownIncomplete => "not everything ended by itself",
-            Self::InvalidPhase => "the phase of the shutdown is not valid",
-            Self::NoRuntime => "there is no tokio runtime here",
-            Self::NoBackend => "the system has no backend",
-            Self::Backend => "the backend failed",
-            Self::Unsupported => "this is not supported",
-        }
-    }
-}
-
-impl fmt::Display for ErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text())
-    }
-}
 
 /// The one error of the API: a [kind](ErrorKind) for programs, context for people, and a source.
 ///
@@ -142,13 +25,16 @@ struct Inner {
     kind: ErrorKind,
     context: Vec<(&'static str, String)>,
     retry_after: Option<Duration>,
+    /// Whether a handler may have had the message, where that is known better than by the kind.
+    handled: Option<bool>,
     source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
 impl Error {
     /// An error of this kind, without context.
     pub fn new(kind: ErrorKind) -> Self {
-        Self { inner: Arc::new(Inner { kind, context: Vec::new(), retry_after: None, source: None }) }
+        let inner = Inner { kind, context: Vec::new(), retry_after: None, handled: None, source: None };
+        Self { inner: Arc::new(inner) }
     }
 
     /// Adds a named piece of context.
@@ -183,6 +69,41 @@ impl Error {
     /// After how long it makes sense to try again, if that is known.
     pub fn retry_after(&self) -> Option<Duration> {
         self.inner.retry_after
+    }
+
+    /// Whether a handler may have begun to handle the message that this error is about. If not, sending it again cannot
+    /// repeat anything.
+    ///
+    /// `false` is certain: no handler was given the message, and none will be. `true` means that a handler has, or may
+    /// have, run, in part or to its end: check before you repeat a payment.
+    ///
+    /// | kind | may have been handled |
+    /// | --- | --- |
+    /// | `Interrupted`, `Failed`, `Panicked`, `NoReply`, `AskerGone` | yes |
+    /// | `Timeout`, `Cancelled` | yes, unless the message was taken back from the mailbox or was never sent |
+    /// | `InterceptorPanicked` | yes, unless it panicked in `on_send` or `on_receive` |
+    /// | `Dropped` | no, unless an interceptor left the handler before its end |
+    /// | `AskedItself` | no, unless the ask had been [enqueued](crate::Ask::enqueue) before it was awaited |
+    /// | `Stopped`, `MailboxFull`, `Overloaded`, `Rejected`, `RetryLater`, `Detached`, `NoSuchActor` | no |
+    /// | all others: nothing was sent | no |
+    ///
+    /// An error of any kind may have been handled if a handler had the message and passed it on, with
+    /// [`forward`](crate::Context::forward), [`stash`](crate::Context::stash) or
+    /// [`reply_later`](crate::Context::reply_later): what that handler did before counts.
+    pub fn may_have_been_handled(&self) -> bool {
+        self.inner.handled.unwrap_or_else(|| self.inner.kind.may_have_been_handled())
+    }
+
+    /// No handler has had the message, and none will.
+    pub(crate) fn unhandled(mut self) -> Self {
+        Arc::make_mut(&mut self.inner).handled = Some(false);
+        self
+    }
+
+    /// A handler may have had the message, whatever the kind says.
+    pub(crate) fn perhaps_handled(mut self) -> Self {
+        Arc::make_mut(&mut self.inner).handled = Some(true);
+        self
     }
 
     /// What went wrong.

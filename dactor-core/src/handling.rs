@@ -25,13 +25,14 @@ pub(crate) fn handle<'a, A: Handler<M>, M: Message, O: Owed<M::Reply> + 'a>(
     message: M,
     headers: Headers,
     mode: Mode,
-    owed: O,
+    mut owed: O,
 ) -> Running<'a> {
     if let Some(chain) = scene.inbound {
         return intercept(scene, chain, message, headers, mode, owed);
     }
     let Scene { actor, ctx, .. } = scene;
     ctx.begin(headers, owed.asker());
+    owed.begin();
     start(actor, ctx, message, Plainly(owed))
 }
 

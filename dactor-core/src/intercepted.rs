@@ -47,8 +47,9 @@ pub(crate) fn intercept<'a, A: Handler<M>, M: Message, O: Owed<M::Reply> + 'a>(
     let passage = Passage::new(&chain[..seen], about, headers);
     match received {
         Ok(way) if way.is_clear() => {
-            ctx.begin(passage.headers().clone(), owed.asker());
-            start(actor, ctx, message, Watched { passage, owed, target })
+            let mut watched = Watched { passage, owed, target };
+            watched.begin::<_, M::Reply>(ctx);
+            start(actor, ctx, message, watched)
         }
         Ok(way) => {
             let watched = Watched { passage, owed, target };
@@ -69,6 +70,16 @@ struct Watched<'a, A: Actor, O> {
 }
 
 impl<A: Actor, O> Watched<'_, A, O> {
+    /// The handler has the message from here on.
+    fn begin<B: Actor, R>(&mut self, ctx: &mut Context<B>)
+    where
+        O: Owed<R>,
+    {
+        ctx.begin(self.passage.headers().clone(), self.owed.asker());
+        self.passage.begin();
+        self.owed.begin();
+    }
+
     /// Tells the interceptors. The error of one that panics there takes the place of a reply.
     fn complete<R: Send + 'static>(&mut self, end: Result<&End<R>, &Error>) -> Option<Error>
     where
@@ -161,7 +172,7 @@ async fn detour<A: Handler<M>, M: Message, O: Owed<M::Reply>>(
     if let Err(error) = admitted {
         return watched.refuse(message, error);
     }
-    ctx.begin(watched.passage.headers().clone(), watched.owed.asker());
+    watched.begin::<_, M::Reply>(ctx);
     match run(&watched.passage, actor, ctx, message, &mut watched.owed).await {
         Ok(end) => watched.conclude(end),
         Err(error) => {
@@ -262,7 +273,7 @@ async fn wait<A: Actor>(
         sleep.as_mut().poll(cx).map(Ok)
     })
     .await?;
-    asker.and_then(|asker| unwanted(asker, target, message)).map_or(Ok(()), Err)
+    asker.and_then(|asker| unwanted(asker, target, message)).map_or(Ok(()), |error| Err(error.unhandled()))
 }
 
 #[cfg(test)]

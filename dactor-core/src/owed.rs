@@ -26,6 +26,8 @@ pub(crate) enum Told {
 
 /// What a handler owes for a message: an answer, or nothing.
 pub(crate) trait Owed<R>: Send {
+    /// The handler has the message from here on.
+    fn begin(&mut self);
     fn give(&mut self, answer: Result<R>) -> Told;
     fn failed(&mut self, failure: &Failure) -> Told;
     fn panicked(&mut self, panic: &Panic) -> Told;
@@ -46,6 +48,8 @@ pub(crate) trait Owed<R>: Send {
 pub(crate) struct Nothing<D = ()>(pub(crate) D);
 
 impl<R, D: Send> Owed<R> for Nothing<D> {
+    fn begin(&mut self) {}
+
     fn give(&mut self, _: Result<R>) -> Told {
         Told::NotAsked
     }
@@ -107,12 +111,14 @@ impl<R: 'static> Seat<R> for Arc<dyn Sink<R>> {
     }
 }
 
-/// For a message that was asked. Dropped without an answer, because the handler was, it says that the actor is gone.
+/// For a message that was asked. Dropped without an answer, because the actor was killed, it says whether the handler had
+/// begun by then.
 pub(crate) struct Answer<'a, R, S: Seat<R>> {
     seat: S,
     target: &'a dyn Labelled,
     message: &'static str,
     owing: bool,
+    begun: bool,
     held: bool,
     /// How often the answer had been passed on before.
     passes: u32,
@@ -131,7 +137,17 @@ impl<'a, R, S: Seat<R>> Answer<'a, R, S> {
     pub(crate) fn new<M: Message<Reply = R>>(seat: S, passes: u32, target: &'a dyn Labelled) -> Self {
         let abort = if M::ABORT { Abort::WhenGone } else { Abort::Never };
         let message = std::any::type_name::<M>();
-        Self { seat, target, message, owing: true, held: false, passes, abort, reply: PhantomData }
+        Self {
+            seat,
+            target,
+            message,
+            owing: true,
+            begun: false,
+            held: false,
+            passes,
+            abort,
+            reply: PhantomData,
+        }
     }
 
     fn error(&self, kind: ErrorKind) -> Error {
@@ -145,6 +161,10 @@ impl<'a, R, S: Seat<R>> Answer<'a, R, S> {
 }
 
 impl<R, S: Seat<R>> Owed<R> for Answer<'_, R, S> {
+    fn begin(&mut self) {
+        self.begun = true;
+    }
+
     fn give(&mut self, answer: Result<R>) -> Told {
         self.settle(answer)
     }
@@ -213,7 +233,8 @@ impl<R, S: Seat<R>> Drop for Answer<'_, R, S> {
     fn drop(&mut self) {
         self.release();
         if self.owing {
-            let error = self.error(ErrorKind::Stopped);
+            let kind = if self.begun { ErrorKind::Interrupted } else { ErrorKind::Stopped };
+            let error = self.error(kind);
             self.settle(Err(error));
         }
     }

@@ -57,13 +57,21 @@ impl<M: Message> PendingReply<M> {
         } else if turn::current() == self.pid {
             // Its path is not at hand here, and would have to be carried by every ask.
             let error = Error::new(ErrorKind::AskedItself).with("id", self.pid);
-            (Err(error.with("message", type_name::<M>())), Headers::default())
+            // It is in the mailbox while this value is kept, or a handler has it.
+            (Err(error.with("message", type_name::<M>()).perhaps_handled()), Headers::default())
         } else {
             match self.patience.as_mut().and_then(|patience| patience.poll::<M>(cx)) {
                 Some(error) => {
                     // From here on nobody waits, also while this value is kept.
                     self.answered = true;
-                    drop(self.reply.abandon());
+                    let error = match self.reply.abandon() {
+                        // Taken back before a handler had it.
+                        Some(message) => {
+                            drop(message);
+                            error.unhandled()
+                        }
+                        None => error,
+                    };
                     (Err(error), Headers::default())
                 }
                 None => return Poll::Pending,

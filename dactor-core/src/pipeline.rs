@@ -45,7 +45,7 @@ fn judge<I: ?Sized>(
         }
         Ok(delay)
     });
-    judged.unwrap_or_else(|panic| Err(broken(&delivery.about, panic)))
+    judged.unwrap_or_else(|panic| Err(broken(&delivery.about, panic).unhandled()))
 }
 
 /// The sum of two delays.
@@ -129,17 +129,23 @@ pub(crate) fn receive(
 }
 
 /// One message that inbound interceptors of its actor have received. Each that saw it sees its end, once:
-/// dropped on the way, because the actor was killed, it ends as `Stopped`.
+/// dropped on the way, because the actor was killed, it ends as `Interrupted`, or as `Stopped` before the handler has it.
 pub(crate) struct Passage<'a> {
     seen: &'a [Arc<dyn Inbound>],
     about: About<'a>,
     headers: Headers,
+    begun: bool,
 }
 
 impl<'a> Passage<'a> {
     /// For those who have seen it.
     pub(crate) fn new(seen: &'a [Arc<dyn Inbound>], about: About<'a>, headers: Headers) -> Self {
-        Self { seen, about, headers }
+        Self { seen, about, headers, begun: false }
+    }
+
+    /// The handler has the message from here on.
+    pub(crate) fn begin(&mut self) {
+        self.begun = true;
     }
 
     pub(crate) fn message_type(&self) -> &'static str {
@@ -165,13 +171,15 @@ impl<'a> Passage<'a> {
         contain(scopes).map_err(|panic| broken(about, panic))
     }
 
-    /// The message did not come out of the scopes: one of them panicked, or dropped it.
+    /// The message did not come out of the scopes: one of them panicked, or dropped it. How far the handler came is not
+    /// known.
     pub(crate) fn cut(&self, panic: Option<Panic>) -> Error {
-        match panic {
+        let error = match panic {
             Some(panic) => broken(&self.about, panic),
             None => error(&self.about, ErrorKind::Dropped)
                 .with("reason", "an interceptor did not await it to its end"),
-        }
+        };
+        error.perhaps_handled()
     }
 
     /// Runs `on_complete`. The error when one of them panicked.
@@ -192,8 +200,9 @@ impl<'a> Passage<'a> {
 impl Drop for Passage<'_> {
     fn drop(&mut self) {
         if !self.seen.is_empty() {
-            let stopped = error(&self.about, ErrorKind::Stopped);
-            let _ = self.complete(Err(&stopped), &mut Headers::default());
+            let kind = if self.begun { ErrorKind::Interrupted } else { ErrorKind::Stopped };
+            let ended = error(&self.about, kind);
+            let _ = self.complete(Err(&ended), &mut Headers::default());
         }
     }
 }

@@ -165,7 +165,9 @@ impl<M: Message> Sink<M::Reply> for Reply<M> {
             return false;
         }
         state.answered = true;
-        state.answer = Some(answer);
+        // A handler has had the message, whatever became of it behind that one.
+        let passed_on = state.passes > 0;
+        state.answer = Some(if passed_on { answer.map_err(crate::Error::perhaps_handled) } else { answer });
         let waker = if state.holds > 0 { None } else { state.waker.take() };
         drop(state);
         if let Some(waker) = waker {

@@ -244,7 +244,7 @@ async fn native_killed(lab: Lab) {
     let mut busy = busy(&lab).await;
     lab.native_kill(&busy.actor).await;
     let held = lab.soon("the asker of the dropped handler is answered", &mut busy.held).await;
-    assert_eq!(held.unwrap_err().kind(), ErrorKind::Stopped);
+    assert_eq!(held.unwrap_err().kind(), ErrorKind::Interrupted);
     assert_lost(&lab, &mut busy).await;
     assert_eq!(busy.journal.entries(), ["start", "hold 1", "drop"]);
     assert_dead(&lab, &busy, "killed").await;
@@ -267,7 +267,7 @@ async fn runtime_dropped(lab: Lab) {
     let (actor, held, asked) = lab.soon("the runtime is dropped", born).await;
     let mut busy = Busy { system, events, journal, gate, actor, held, asked };
     let held = lab.soon("the asker of the dropped handler is answered", &mut busy.held).await;
-    assert_eq!(held.unwrap_err().kind(), ErrorKind::Stopped);
+    assert_eq!(held.unwrap_err().kind(), ErrorKind::Interrupted);
     assert_lost(&lab, &mut busy).await;
     assert_eq!(busy.journal.entries(), ["start", "hold 1", "drop"]);
     assert_dead(&lab, &busy, "killed").await;

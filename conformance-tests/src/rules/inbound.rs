@@ -68,7 +68,7 @@ pub(super) static RULES: &[Rule] = &[
             (Topic::Inbound, State::Killed),
             (Topic::Inbound, State::Failed),
         ],
-        "However the actor ends, each message that an interceptor saw ends once for it, with what its asker gets: the handler that a kill drops as `Stopped`, all that a drain handles as handled.",
+        "However the actor ends, each message that an interceptor saw ends once for it, with what its asker gets: the handler that a kill drops as `Interrupted`, all that a drain handles as handled.",
         "Counters of what is in hand return to zero.",
         body!(ends),
     ),
@@ -312,7 +312,7 @@ async fn assert_ended(lab: &Lab, end: Option<End>, journal: &Journal, busy: Busy
     for (index, answer) in busy.answers(lab).await.into_iter().enumerate() {
         match answer {
             Ok(_) => expected.extend(["a>", "a< ok"]),
-            Err(ErrorKind::Stopped) if index == 0 => expected.extend(["a>", "a< Stopped"]),
+            Err(ErrorKind::Interrupted) if index == 0 => expected.extend(["a>", "a< Interrupted"]),
             Err(kind) => assert_eq!(kind, ErrorKind::Stopped),
         }
     }

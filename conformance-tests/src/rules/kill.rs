@@ -21,7 +21,7 @@ pub(super) static RULES: &[Rule] = &[
         "KILL-02",
         Topic::Kill,
         &[(Topic::Kill, State::Handling)],
-        "A kill drops a pending handler where it waits: its asker and the queued ones get `Stopped`, `on_stop` does not run.",
+        "A kill drops a pending handler where it waits: its asker gets `Interrupted`, the queued ones get `Stopped`, `on_stop` does not run.",
         "A handler that hangs must be killable, and nobody may wait for it any more.",
         body!(handling),
     ),
@@ -101,7 +101,7 @@ async fn handling(lab: Lab) {
     let queued = actor.ask(Note(3)).enqueue().unwrap();
     actor.kill();
     let error = lab.soon("the asker of the dropped handler is answered", held).await.unwrap_err();
-    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Stopped, Some("pekko://lab/user/a")));
+    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Interrupted, Some("pekko://lab/user/a")));
     assert_eq!(error.get("message"), Some(std::any::type_name::<Hold>()));
     assert_eq!(
         lab.soon("the queued asker is answered", queued).await.unwrap_err().kind(),
@@ -145,7 +145,7 @@ async fn wins(lab: Lab) {
 }
 
 async fn from_within(lab: Lab) {
-    for (awaits, answer) in [(true, Err(ErrorKind::Stopped)), (false, Ok(()))] {
+    for (awaits, answer) in [(true, Err(ErrorKind::Interrupted)), (false, Ok(()))] {
         let journal = Journal::new();
         let actor = lab.system().spawn(Suicide(journal.clone())).await.unwrap();
         let asked = lab.soon("the asker is answered", actor.ask(End { awaits })).await;
@@ -183,7 +183,7 @@ async fn busy(lab: Lab) {
     let asked = actor.ask(Spin).enqueue().unwrap();
     lab.soon("the handler runs", journal.wait_for("spinning")).await;
     actor.kill();
-    assert_eq!(lab.soon("the asker is answered", asked).await.unwrap_err().kind(), ErrorKind::Stopped);
+    assert_eq!(lab.soon("the asker is answered", asked).await.unwrap_err().kind(), ErrorKind::Interrupted);
     assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Killed));
 }
 

@@ -35,6 +35,7 @@ mod phases;
 mod priority;
 mod race;
 mod refs;
+mod repeat;
 mod restart;
 mod scope;
 mod selections;
@@ -58,6 +59,7 @@ use crate::Rule;
 static ALL: &[&[Rule]] = &[
     deliver::RULES,
     ask::RULES,
+    repeat::RULES,
     timeout::RULES,
     start::RULES,
     stop::RULES,

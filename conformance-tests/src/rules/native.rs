@@ -172,7 +172,7 @@ async fn kill_handling(lab: Lab) {
     let queued = actor.ask(Note(2)).enqueue().unwrap();
     actor.tell(Note(3)).unwrap();
     lab.native_kill(&actor).await;
-    assert_eq!(lab.soon("its asker is answered", held).await.unwrap_err().kind(), ErrorKind::Stopped);
+    assert_eq!(lab.soon("its asker is answered", held).await.unwrap_err().kind(), ErrorKind::Interrupted);
     assert_eq!(
         lab.soon("the queued asker is answered", queued).await.unwrap_err().kind(),
         ErrorKind::Stopped

@@ -98,8 +98,8 @@ async fn leaves_last(lab: Lab) {
     desk.kill();
     lab.soon("the actor ends", desk.wait()).await;
     let pending = slot.lock().unwrap().take().unwrap();
-    assert_eq!(lab.soon("the answer comes", pending).await.unwrap_err().kind(), ErrorKind::Stopped);
-    assert_eq!(journal.entries(), ["a>", "a< Stopped"]);
+    assert_eq!(lab.soon("the answer comes", pending).await.unwrap_err().kind(), ErrorKind::Interrupted);
+    assert_eq!(journal.entries(), ["a>", "a< Interrupted"]);
 }
 
 /// Where an interceptor breaks.

@@ -157,7 +157,7 @@ async fn kills(mut lab: Lab) {
         Some("pekko://lab/user/stuck"),
     );
     assert!(matches!(actor.stop_reason(), Some(StopReason::Killed)));
-    assert_eq!(asked.await.unwrap_err().kind(), ErrorKind::Stopped);
+    assert_eq!(asked.await.unwrap_err().kind(), ErrorKind::Interrupted);
     assert_eq!(journal.entries(), ["start", "hold 1", "drop"]);
     assert_eq!(system.live(), 0);
 }

@@ -221,7 +221,10 @@ mod tests {
         let echo = "testbed::Echo\"";
         assert_eq!(value(&page, "dactor_messages_handled_total", &[echo, "Say\""]), Some(6.0), "{page}");
         assert_eq!(value(&page, "dactor_messages_failed_total", &["Fault\"", "kind=\"Failed\""]), Some(1.0));
-        assert_eq!(value(&page, "dactor_messages_failed_total", &["Never\"", "kind=\"Stopped\""]), Some(1.0));
+        assert_eq!(
+            value(&page, "dactor_messages_failed_total", &["Never\"", "kind=\"Interrupted\""]),
+            Some(1.0)
+        );
         assert_eq!(value(&page, "dactor_queue_seconds_count", &[echo, "Say\""]), Some(6.0));
         assert_eq!(value(&page, "dactor_handling_seconds_count", &[echo, "Say\""]), Some(6.0));
         assert_eq!(value(&page, "dactor_handling_seconds_sum", &["Never\""]), Some(2.0));

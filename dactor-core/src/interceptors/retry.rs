@@ -15,9 +15,11 @@ use crate::{Actor, ActorRef, Error, ErrorKind, Result, SentTo, turn};
 /// the last error, after the last attempt, and as soon as the wait would not end before the deadline: its own, or that
 /// of the message in whose handler it runs.
 ///
-/// It asks again only after errors that say that the message was not handled: [`MailboxFull`](ErrorKind::MailboxFull),
-/// [`Overloaded`](ErrorKind::Overloaded) and [`RetryLater`](ErrorKind::RetryLater). A handler whose messages may be
-/// handled twice can be asked again after others, too: see [`when`](Self::when).
+/// It asks again only after errors that pass with time ([`MailboxFull`](ErrorKind::MailboxFull),
+/// [`Overloaded`](ErrorKind::Overloaded) and [`RetryLater`](ErrorKind::RetryLater)), and only where no handler can have had
+/// the message ([`Error::may_have_been_handled`]): the refusal of an actor behind a router that
+/// [forwards](crate::Context::forward) is not repeated by default. A handler whose messages may be handled twice can be
+/// asked again after other errors, too: see [`when`](Self::when).
 ///
 /// ```
 /// # use std::time::Duration;
@@ -65,7 +67,7 @@ impl Default for Retry {
             max: Duration::from_secs(1),
             jitter: 0.5,
             timeout: None,
-            when: Arc::new(was_not_handled),
+            when: Arc::new(is_safe),
         }
     }
 }
@@ -174,9 +176,11 @@ impl Retry {
     }
 }
 
-/// Whether the message certainly was not, and will not be, handled.
-fn was_not_handled(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::MailboxFull | ErrorKind::Overloaded | ErrorKind::RetryLater)
+/// Whether it may go better the next time, and asking again cannot repeat what a handler did.
+fn is_safe(error: &Error) -> bool {
+    let passes =
+        matches!(error.kind(), ErrorKind::MailboxFull | ErrorKind::Overloaded | ErrorKind::RetryLater);
+    passes && !error.may_have_been_handled()
 }
 
 /// Whether a wait leaves time to ask again.

@@ -440,9 +440,9 @@ mod tests {
         tokio::task::yield_now().await;
         assert!(!spans.of("Never").1.is_closed);
         echo.kill();
-        assert_eq!(never.await.unwrap_err().kind(), ErrorKind::Stopped);
+        assert_eq!(never.await.unwrap_err().kind(), ErrorKind::Interrupted);
         echo.wait().await;
         let (_, never) = spans.of("Never");
-        assert!(never.is_closed && never.get("error").contains("stopped"), "{never:?}");
+        assert!(never.is_closed && never.get("error").contains("killed"), "{never:?}");
     }
 }
