@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::envelope::Labelled;
 use crate::interceptor::Outbound;
 use crate::outbound::{Trail, depart_asking, nobody_waits, turn_back};
-use crate::pending::{Limits, Patience, PendingReply};
+use crate::pending::{Holder, InFlight, Limits, Patience, PendingReply};
 use crate::pipeline::Chain;
 use crate::post::Manner;
 use crate::reply::Reply;
@@ -26,6 +26,7 @@ pub(crate) trait Target<M: Message>: Labelled {
     fn deliver(&self, reply: Arc<Reply<M>>, priority: Priority) -> Result<()>;
     fn outbound(&self) -> &Chain<dyn Outbound>;
     fn labelled(&self) -> Arc<dyn Labelled>;
+    fn holder(&self) -> Arc<dyn Holder>;
     /// Answers for a message that was not sent.
     fn bury(&self, message: &M, error: &Error);
 }
@@ -39,6 +40,9 @@ pub(crate) type Sending<'a> = Pin<Box<dyn Future<Output = Result<()>> + Send + '
 /// a handler never works for an asker who gave up. One that is already running finishes, unless its message
 /// says otherwise ([`Message::ABORT`]), and may look whether anyone still waits
 /// ([`Context::cancelled`](crate::Context::cancelled)).
+///
+/// An answer that comes before the timeout or the cancellation is given, however close the two are; one that comes
+/// after it is a dead letter ([`AskerGone`](ErrorKind::AskerGone)), and so is one that is dropped unread.
 #[must_use = "an ask is sent when it is awaited; `enqueue` sends it at once, `tell` needs no reply"]
 pub struct Ask<'a, M: Message> {
     target: &'a dyn Target<M>,
@@ -53,7 +57,7 @@ enum Stage<M: Message> {
     Unsent(M),
     /// An interceptor wants it to wait.
     Delayed(Box<Delayed<M>>),
-    Sent(PendingReply<M>),
+    Sent(InFlight<M>),
     Over,
 }
 
@@ -117,7 +121,9 @@ impl<'a, M: Message> Ask<'a, M> {
         let departed = self.depart(&message)?;
         match departed {
             Departed { delay: Duration::ZERO, patience, trail } => {
-                PendingReply::send(self.target, message, self.manner, None, patience, trail)
+                let manner = self.take_manner();
+                let ask = InFlight::send(self.target, message, manner, None, patience, trail)?;
+                Ok(PendingReply::new(ask, self.target.holder()))
             }
             Departed { delay, trail, .. } => {
                 let error = turn_back(trail, nobody_waits(self.target, delay));
@@ -198,12 +204,12 @@ impl<'a, M: Message> Ask<'a, M> {
             match (begun, &self.stage) {
                 (Err(error), _) => return Poll::Ready((Err(error), Headers::default())),
                 // Sent with this task's waker, and nothing else to wait for: there is nothing to look at yet.
-                (Ok(()), Stage::Sent(pending)) if !pending.is_patient() => {}
+                (Ok(()), Stage::Sent(ask)) if !ask.is_patient() => {}
                 (Ok(()), _) => return Poll::Pending,
             }
         }
-        let Stage::Sent(pending) = &mut self.stage else { unreachable!("it has been sent") };
-        let polled = pending.poll_whole(cx);
+        let Stage::Sent(ask) = &mut self.stage else { unreachable!("it has been sent") };
+        let polled = ask.poll(cx, || self.target.holder());
         if polled.is_ready() {
             self.stage = Stage::Over;
         }
@@ -254,11 +260,15 @@ impl<'a, M: Message> Ask<'a, M> {
         patience: Option<Box<Patience>>,
         trail: Option<Box<Trail>>,
     ) -> Result<()> {
-        let headers = std::mem::take(&mut self.manner.headers);
-        let manner = Manner { priority: self.manner.priority, headers };
-        let pending = PendingReply::send(self.target, message, manner, Some(waker), patience, trail)?;
-        self.stage = Stage::Sent(pending);
+        let manner = self.take_manner();
+        let ask = InFlight::send(self.target, message, manner, Some(waker), patience, trail)?;
+        self.stage = Stage::Sent(ask);
         Ok(())
+    }
+
+    fn take_manner(&mut self) -> Manner {
+        let headers = std::mem::take(&mut self.manner.headers);
+        Manner { priority: self.manner.priority, headers }
     }
 }
 
@@ -270,6 +280,14 @@ impl<M: Message> Future for Ask<'_, M> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         self.poll_whole(cx).map(|(reply, _)| reply)
+    }
+}
+
+impl<M: Message> Drop for Ask<'_, M> {
+    fn drop(&mut self) {
+        if let Stage::Sent(ask) = &mut self.stage {
+            ask.leave(|| self.target.holder());
+        }
     }
 }
 

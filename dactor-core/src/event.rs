@@ -51,7 +51,8 @@ pub enum Event {
 }
 
 /// A message that was sent and not handled: its target had stopped, stopped before its turn came, had a full mailbox or
-/// shed load. Or a reply whose asker had given up while the handler ran ([`AskerGone`](ErrorKind::AskerGone)).
+/// shed load. Or a reply whose asker had given up while the handler ran, or dropped it unread
+/// ([`AskerGone`](ErrorKind::AskerGone)).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DeadLetter {

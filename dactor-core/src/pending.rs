@@ -13,20 +13,26 @@ use crate::ask::Target;
 use crate::envelope::Labelled;
 use crate::outbound::{Trail, turn_back};
 use crate::post::Manner;
-use crate::reply::{Reply, Terms};
+use crate::reply::{GivenUp, Reply, Terms};
 use crate::{Error, ErrorKind, Headers, Message, Pid, Result, turn};
 
-/// The reply to an ask that has been sent. Dropping it gives up, as with [`Ask`](crate::Ask).
-#[must_use = "dropping the pending reply withdraws the ask"]
-pub struct PendingReply<M: Message> {
+/// The actor that an ask was sent to, as the asker needs it when it gives up.
+pub(crate) trait Holder: Labelled {
+    /// An answer was given, and the asker dropped it unread.
+    fn unread(&self, message: &'static str, failure: Option<&Error>);
+}
+
+/// An ask that has been sent. Its owner [leaves](Self::leave) it when it is dropped.
+pub(crate) struct InFlight<M: Message> {
     reply: Arc<Reply<M>>,
     pid: Pid,
-    answered: bool,
+    /// Answered or given up: nothing is left to do.
+    over: bool,
     patience: Option<Box<Patience>>,
     trail: Option<Box<Trail>>,
 }
 
-impl<M: Message> PendingReply<M> {
+impl<M: Message> InFlight<M> {
     pub(crate) fn send(
         target: &dyn Target<M>,
         message: M,
@@ -38,7 +44,7 @@ impl<M: Message> PendingReply<M> {
         let terms = patience.as_ref().map(|patience| patience.terms()).unwrap_or_default();
         let reply = Arc::new(Reply::new(message, manner.headers, terms, waker));
         match target.deliver(reply.clone(), manner.priority) {
-            Ok(()) => Ok(Self { reply, pid: target.pid(), answered: false, patience, trail }),
+            Ok(()) => Ok(Self { reply, pid: target.pid(), over: false, patience, trail }),
             Err(error) => Err(turn_back(trail, error)),
         }
     }
@@ -49,10 +55,14 @@ impl<M: Message> PendingReply<M> {
         self.patience.is_none()
     }
 
-    /// The reply, and the headers beside it.
-    pub(crate) fn poll_whole(&mut self, cx: &mut Context<'_>) -> Poll<(Result<M::Reply>, Headers)> {
+    /// The reply, and the headers beside it. `holder` is asked for only by an asker who gives up.
+    pub(crate) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        holder: impl FnOnce() -> Arc<dyn Holder>,
+    ) -> Poll<(Result<M::Reply>, Headers)> {
         let (ended, mut headers) = if let Poll::Ready((reply, headers)) = self.reply.poll(cx) {
-            self.answered = true;
+            self.over = true;
             (reply, headers)
         } else if turn::current() == self.pid {
             // Its path is not at hand here, and would have to be carried by every ask.
@@ -61,19 +71,7 @@ impl<M: Message> PendingReply<M> {
             (Err(error.with("message", type_name::<M>()).perhaps_handled()), Headers::default())
         } else {
             match self.patience.as_mut().and_then(|patience| patience.poll::<M>(cx)) {
-                Some(error) => {
-                    // From here on nobody waits, also while this value is kept.
-                    self.answered = true;
-                    let error = match self.reply.abandon() {
-                        // Taken back before a handler had it.
-                        Some(message) => {
-                            drop(message);
-                            error.unhandled()
-                        }
-                        None => error,
-                    };
-                    (Err(error), Headers::default())
-                }
+                Some(error) => self.run_out(error, holder),
                 None => return Poll::Pending,
             }
         };
@@ -83,6 +81,59 @@ impl<M: Message> PendingReply<M> {
         };
         Poll::Ready((ended, headers))
     }
+
+    /// The asker's patience is over, unless the answer has come since the last look. From here on it waits for nothing,
+    /// also while this value is kept.
+    #[cold]
+    fn run_out(
+        &mut self,
+        error: Error,
+        holder: impl FnOnce() -> Arc<dyn Holder>,
+    ) -> (Result<M::Reply>, Headers) {
+        self.over = true;
+        match self.reply.give_up() {
+            GivenUp::Answered(answer, headers) => return (answer, headers),
+            GivenUp::Held(answer) => unread::<M>(&*holder(), &answer),
+            // Taken back before a handler had it.
+            GivenUp::Withdrawn(message) => {
+                drop(message);
+                return (Err(error.unhandled()), Headers::default());
+            }
+            GivenUp::Claimed => {}
+        }
+        (Err(error), Headers::default())
+    }
+
+    /// Gives up, if that is still to be done.
+    #[inline]
+    pub(crate) fn leave(&mut self, holder: impl FnOnce() -> Arc<dyn Holder>) {
+        if !self.over {
+            self.over = true;
+            match self.reply.give_up() {
+                GivenUp::Answered(answer, _) | GivenUp::Held(answer) => unread::<M>(&*holder(), &answer),
+                GivenUp::Withdrawn(message) => drop(message),
+                GivenUp::Claimed => {}
+            }
+        }
+    }
+}
+
+fn unread<M: Message>(holder: &dyn Holder, answer: &Result<M::Reply>) {
+    holder.unread(type_name::<M>(), answer.as_ref().err());
+}
+
+/// The reply to an ask that has been sent. Dropping it gives up, as with [`Ask`](crate::Ask). A reply that has come and
+/// is dropped unread is a dead letter ([`AskerGone`](ErrorKind::AskerGone)).
+#[must_use = "dropping the pending reply withdraws the ask"]
+pub struct PendingReply<M: Message> {
+    ask: InFlight<M>,
+    holder: Arc<dyn Holder>,
+}
+
+impl<M: Message> PendingReply<M> {
+    pub(crate) fn new(ask: InFlight<M>, holder: Arc<dyn Holder>) -> Self {
+        Self { ask, holder }
+    }
 }
 
 impl<M: Message> Unpin for PendingReply<M> {}
@@ -91,21 +142,21 @@ impl<M: Message> Future for PendingReply<M> {
     type Output = Result<M::Reply>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.poll_whole(cx).map(|(reply, _)| reply)
+        let Self { ask, holder } = &mut *self;
+        ask.poll(cx, || holder.clone()).map(|(reply, _)| reply)
     }
 }
 
 impl<M: Message> Drop for PendingReply<M> {
     fn drop(&mut self) {
-        if !self.answered {
-            drop(self.reply.abandon());
-        }
+        let Self { ask, holder } = self;
+        ask.leave(|| holder.clone());
     }
 }
 
 impl<M: Message> fmt::Debug for PendingReply<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PendingReply").field("actor", &self.pid).finish_non_exhaustive()
+        f.debug_struct("PendingReply").field("actor", &self.ask.pid).finish_non_exhaustive()
     }
 }
 

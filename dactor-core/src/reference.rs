@@ -8,6 +8,7 @@ use crate::ask::{Ask, Sending, Target};
 use crate::envelope::Labelled;
 use crate::mailbox::Ending;
 use crate::outbound::{depart, nobody_waits};
+use crate::pending::Holder;
 use crate::pipeline::{Chain, extend};
 use crate::post::Manner;
 use crate::reply::Reply;
@@ -238,6 +239,10 @@ impl<A: Actor, M: SentTo<A>> Target<M> for ActorRef<A> {
     }
 
     fn labelled(&self) -> Arc<dyn Labelled> {
+        self.shared.clone()
+    }
+
+    fn holder(&self) -> Arc<dyn Holder> {
         self.shared.clone()
     }
 

@@ -66,6 +66,19 @@ pub(crate) enum Claim<M> {
     Cancelled(M),
 }
 
+/// What an asker who gives up finds.
+#[derive(Debug)]
+pub(crate) enum GivenUp<M: Message> {
+    /// The answer had come before. The reply's lock decides: this, or the answer is refused.
+    Answered(Result<M::Reply>, Headers),
+    /// There is an answer, but the interceptors had not let it go yet.
+    Held(Result<M::Reply>),
+    /// The message, which had not come to its handler.
+    Withdrawn(M),
+    /// A handler has it, and will learn that the asker is gone.
+    Claimed,
+}
+
 impl<M: Message> Reply<M> {
     pub(crate) fn new(message: M, headers: Headers, terms: Terms, waker: Option<Waker>) -> Self {
         let state = State {
@@ -102,16 +115,26 @@ impl<M: Message> Reply<M> {
         }
     }
 
-    /// Gives up, and takes the message back if it is still here.
-    pub(crate) fn abandon(&self) -> Option<M> {
+    /// Gives up, unless the answer has come: either this or [`answer`](Sink::answer) is first, and the other learns it.
+    pub(crate) fn give_up(&self) -> GivenUp<M> {
         let mut state = self.lock();
+        let answer = state.answer.take();
+        if state.holds == 0
+            && let Some(answer) = answer
+        {
+            return GivenUp::Answered(answer, std::mem::take(&mut state.reply_headers));
+        }
         state.abandoned = true;
         let (message, gone) = (state.message.take(), state.gone.take());
         drop(state);
         if let Some(gone) = gone {
             gone.cancel();
         }
-        message
+        match (answer, message) {
+            (Some(answer), _) => GivenUp::Held(answer),
+            (None, Some(message)) => GivenUp::Withdrawn(message),
+            (None, None) => GivenUp::Claimed,
+        }
     }
 
     /// The message as a text, if it is still here and opted in.

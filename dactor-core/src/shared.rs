@@ -16,6 +16,7 @@ use crate::envelope::{Envelope, Labelled};
 use crate::family::{Family, Supervisor};
 use crate::mailbox::{Ending, Item, Mailbox, Nudge, Refusal};
 use crate::path::Guardian;
+use crate::pending::Holder;
 use crate::pipeline::Chain;
 use crate::place::path_length;
 use crate::post::Manner;
@@ -293,6 +294,18 @@ impl<A: Actor> Labelled for Shared<A> {
 
     fn queued(&self) -> usize {
         self.mailbox.len()
+    }
+}
+
+impl<A: Actor> Holder for Shared<A> {
+    fn unread(&self, message: &'static str, failure: Option<&Error>) {
+        let events = self.head.system.events();
+        match failure {
+            None => events.unheard(self, message),
+            // As when the asker was gone before. Other errors have been reported where they were made, or are no loss.
+            Some(error) if error.kind() == ErrorKind::Failed => events.failed(self, message, error),
+            Some(_) => {}
+        }
     }
 }
 

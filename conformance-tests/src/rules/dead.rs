@@ -1,5 +1,8 @@
 //! Dead letters: everything that was sent and not handled, for whoever wants to know.
 
+use std::future::Future;
+use std::pin::Pin;
+
 use dactor_core::testkit::{Gate, Journal};
 use dactor_core::{Actor, Context, ErrorKind, Handler, Lagged, Message, Outcome, Overflow};
 
@@ -39,6 +42,14 @@ pub(super) static RULES: &[Rule] = &[
         "A reply whose asker gave up while the handler ran is a dead letter with `AskerGone`, naming actor and message; a failure that nobody waits for is an event, as for a tell. An ask that was withdrawn before is neither.",
         "Work that was done and reached nobody is a sign that something is too slow.",
         body!(unheard),
+    ),
+    Rule::must(
+        "DEAD-05",
+        Topic::Ask,
+        &[(Topic::Ask, State::Idle), (Topic::Ask, State::Dead)],
+        "A reply that has come and is dropped unread is a dead letter with `AskerGone`, naming actor and message; a failure is an event. A refusal is reported once.",
+        "The handler was told that the asker has it.",
+        body!(unread),
     ),
 ];
 
@@ -107,6 +118,50 @@ async fn unheard(lab: Lab) {
     assert_eq!(journal.entries(), ["start", "hold 1", "held 1", "3", "error: too late"]);
     assert_eq!(events.journal().entries(), ["dead Hold", "failed HoldAndFail"]);
     assert_eq!(system.dead_letters(), 1);
+}
+
+async fn unread(lab: Lab) {
+    let (system, events) = lab.observed();
+    let journal = Journal::new();
+    let mut feed = system.dead_letter_feed();
+    let actor = system.spawn(Worker::new(&journal)).name("a").await.unwrap();
+    let enqueued = actor.ask(Note(1)).enqueue().unwrap();
+    let mut polled = actor.ask(Note(2));
+    let waker = std::task::Waker::noop();
+    assert!(Pin::new(&mut polled).poll(&mut std::task::Context::from_waker(waker)).is_pending());
+    let failed = actor.ask(HoldAndFail(opened(), "no")).enqueue().unwrap();
+    assert_eq!(lab.soon("all are answered", actor.ask(Note(3))).await.unwrap(), 3);
+    assert_eq!(system.dead_letters(), 0);
+    drop(enqueued);
+    drop(polled);
+    drop(failed);
+    for _ in 0..2 {
+        let letter = lab.soon("the reply is a dead letter", feed.next()).await.unwrap();
+        assert_eq!(
+            (letter.actor.as_str(), letter.message, letter.error.kind()),
+            ("pekko://lab/user/a", std::any::type_name::<Note>(), ErrorKind::AskerGone)
+        );
+        assert_eq!(letter.error.get("message"), Some(std::any::type_name::<Note>()));
+    }
+    assert_eq!(events.journal().entries(), ["dead Note", "dead Note", "failed HoldAndFail"]);
+
+    let gate = Gate::new();
+    actor.tell(Hold(4, gate.clone())).unwrap();
+    lab.soon("the handler runs", gate.reached()).await;
+    let refused = actor.ask(Note(5)).enqueue().unwrap();
+    actor.stop();
+    gate.open();
+    lab.soon("the actor ends", actor.wait()).await;
+    assert_eq!(system.dead_letters(), 3);
+    drop(refused);
+    assert_eq!(system.dead_letters(), 3, "it was reported when it was refused");
+}
+
+/// A gate that holds nothing up.
+fn opened() -> Gate {
+    let gate = Gate::new();
+    gate.open();
+    gate
 }
 
 struct Open(u32);

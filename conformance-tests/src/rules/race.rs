@@ -1,9 +1,13 @@
 //! Senders that race the end of an actor, many times, from a printed seed.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 
-use dactor_core::{Actor, ActorRef, Context, ErrorKind, Handler, Message, Outcome};
+use dactor_core::{Actor, ActorRef, Context, ErrorKind, Handler, Later, Message, Outcome};
+use tokio_util::sync::CancellationToken;
 
 use super::body;
 use crate::{Lab, Rule, State, Topic};
@@ -32,6 +36,14 @@ pub(super) static RULES: &[Rule] = &[
         "However spawns race ends: of actors under one name at most one lives at a time, and in the end none.",
         "A name is freed exactly once.",
         body!(one_name),
+    ),
+    Rule::must(
+        "RACE-04",
+        Topic::Ask,
+        &[(Topic::Ask, State::Handling), (Topic::Later, State::Handling), (Topic::Cancel, State::Handling)],
+        "However a reply races the asker's timeout, its token or its end: the asker has the reply and `Later::reply` says `true`, or the asker does not have it and `Later::reply` says `false`, or the reply is a dead letter.",
+        "A reply is never lost in silence.",
+        body!(no_reply_lost),
     ),
 ];
 
@@ -194,5 +206,76 @@ impl Handler<One> for Counter {
     async fn handle(&mut self, One: One, _ctx: &mut Context<Self>) -> Outcome<()> {
         self.0.fetch_add(1, Ordering::SeqCst);
         Ok(())
+    }
+}
+
+/// Hands its replies out, to be given by others.
+struct Giver(tokio::sync::mpsc::UnboundedSender<Later<u32>>);
+
+impl Actor for Giver {}
+
+struct Question;
+
+impl Message for Question {
+    type Reply = u32;
+}
+
+impl Handler<Question> for Giver {
+    async fn handle(&mut self, _: Question, ctx: &mut Context<Self>) -> Outcome<u32> {
+        let (later, promised) = ctx.reply_later::<Question>();
+        drop(self.0.send(later));
+        promised
+    }
+}
+
+/// Waits for about as long as the other side of the race, without giving the thread away.
+fn spin(count: u64) {
+    (0..count).for_each(|_| std::hint::spin_loop());
+}
+
+async fn no_reply_lost(lab: Lab) {
+    let seed = lab.settings().seed;
+    let system = lab.system();
+    let (laters, mut given) = tokio::sync::mpsc::unbounded_channel();
+    let giver = system.spawn(Giver(laters)).await.unwrap();
+    let mut dead = 0;
+    for round in 0..10 * ROUNDS {
+        let mut dice = Dice(seed.wrapping_add(round));
+        let way = dice.roll(3);
+        let token = CancellationToken::new();
+        let asked = giver.ask(Question);
+        let asked = match way {
+            0 => asked.cancel(token.clone()).enqueue().unwrap(),
+            _ => asked.enqueue().unwrap(),
+        };
+        let later = lab.soon("the reply is to be given", given.recv()).await.unwrap();
+        let (early, late) = (dice.roll(200), dice.roll(200));
+        let start = Arc::new(std::sync::Barrier::new(2));
+        let answering = std::thread::spawn({
+            let start = start.clone();
+            move || {
+                start.wait();
+                spin(early);
+                later.reply(7)
+            }
+        });
+        let asker = std::thread::spawn(move || {
+            let mut asked = asked;
+            let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+            start.wait();
+            spin(late);
+            token.cancel();
+            match Pin::new(&mut asked).poll(&mut cx) {
+                Poll::Ready(reply) => reply.ok(),
+                Poll::Pending => None,
+            }
+        });
+        let (told, got) = (answering.join().unwrap(), asker.join().unwrap());
+        // Of an asker who got nothing and was told that it was first, nothing else may be said.
+        let lost = u64::from(told && got.is_none());
+        dead += lost;
+        assert!(!told || got == Some(7) || way != 0, "seed {seed}, round {round}: the reply vanished");
+        assert!(told || got.is_none(), "seed {seed}, round {round}: a reply that was refused was given");
+        assert_eq!(system.dead_letters(), dead, "seed {seed}, round {round}: told {told}, got {got:?}");
     }
 }

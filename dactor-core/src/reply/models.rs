@@ -81,6 +81,29 @@ fn is_answered(reply: &Reply<Question>) -> bool {
     reply.lock().answer.is_some()
 }
 
+/// What an asker has who gives up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Asked {
+    /// The answer, which came first.
+    Answer,
+    /// The message.
+    Message,
+    /// Nothing: a handler has the message, and will be told that the asker is gone.
+    Nothing,
+}
+
+fn give_up(reply: &Reply<Question>) -> Asked {
+    match reply.give_up() {
+        GivenUp::Answered(answer, _) => {
+            assert_eq!(answer.expect("the handler answered"), 7);
+            Asked::Answer
+        }
+        GivenUp::Held(_) => unreachable!("the answer is not held"),
+        GivenUp::Withdrawn(Question) => Asked::Message,
+        GivenUp::Claimed => Asked::Nothing,
+    }
+}
+
 #[test]
 fn a_message_is_handled_or_withdrawn() {
     let outcomes = explore(|| {
@@ -89,29 +112,18 @@ fn a_message_is_handled_or_withdrawn() {
             let reply = reply.clone();
             move || handle(&reply)
         });
-        let withdrawn = reply.abandon().is_some();
-        let stored = is_answered(&reply);
+        let asked = give_up(&reply);
         let answered = handler.join().unwrap();
-        assert_eq!(is_answered(&reply), stored, "nobody answers one who has given up");
-        assert_eq!(answered.is_none(), withdrawn, "one of them has the message");
-        assert_eq!(answered == Some(true), stored);
-        (withdrawn, answered)
+        assert!(!is_answered(&reply), "an answer is refused or given, and never left behind");
+        (asked, answered)
     });
-    assert_eq!(outcomes, BTreeSet::from([(true, None), (false, Some(false)), (false, Some(true))]));
+    let expected = [(Asked::Message, None), (Asked::Nothing, Some(false)), (Asked::Answer, Some(true))];
+    assert_eq!(outcomes, BTreeSet::from(expected));
 }
 
-/// What an asker has who stops waiting after one look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Asked {
-    Answered,
-    /// It gave up.
-    Message,
-    /// It gave up, and a handler has the message.
-    Nothing,
-}
-
+/// The asker's patience ends after one look at the reply, as in `InFlight::poll`.
 #[test]
-fn one_who_gives_up_is_answered_before_or_the_handler_is_told() {
+fn an_answer_that_races_the_timeout_is_given_or_refused() {
     let outcomes = explore(|| {
         let bell = Bell::new();
         let reply = Arc::new(asked(None));
@@ -120,31 +132,58 @@ fn one_who_gives_up_is_answered_before_or_the_handler_is_told() {
             move || handle(&reply)
         });
         let waker = Waker::from(bell.clone());
-        // As `PendingReply` does when it is dropped after a poll.
         let asked = match reply.poll(&mut Context::from_waker(&waker)) {
             Poll::Ready((answer, _)) => {
                 assert_eq!(answer.expect("the handler answered"), 7);
-                Asked::Answered
+                Asked::Answer
             }
-            Poll::Pending if reply.abandon().is_some() => Asked::Message,
-            Poll::Pending => Asked::Nothing,
+            Poll::Pending => give_up(&reply),
         };
         let answered = handler.join().unwrap();
-        assert_eq!(answered == Some(true), is_answered(&reply) || asked == Asked::Answered);
+        assert!(!is_answered(&reply), "an answer is refused or given, and never left behind");
         (asked, answered, bell.rung())
     });
     let expected = [
-        (Asked::Answered, Some(true), 0),
+        (Asked::Answer, Some(true), 0),
         (Asked::Message, None, 0),
         (Asked::Nothing, Some(false), 0),
         // The answer came after the look, and woke for it.
-        (Asked::Nothing, Some(true), 1),
+        (Asked::Answer, Some(true), 1),
     ];
     assert_eq!(outcomes, BTreeSet::from(expected));
 }
 
+/// Interceptors hold the answer while the asker gives up: the asker has it, to report it, or it is refused.
 #[test]
-fn one_who_gives_up_while_the_message_is_refused_has_the_message() {
+fn an_answer_that_is_held_is_not_left_behind() {
+    let outcomes = explore(|| {
+        let reply = Arc::new(asked(None));
+        reply.hold();
+        let handler = thread::spawn({
+            let reply = reply.clone();
+            move || {
+                let answered = handle(&reply);
+                reply.release();
+                answered
+            }
+        });
+        let found = match reply.give_up() {
+            GivenUp::Answered(..) => "answer",
+            GivenUp::Held(_) => "held",
+            GivenUp::Withdrawn(_) => "message",
+            GivenUp::Claimed => "nothing",
+        };
+        let answered = handler.join().unwrap();
+        assert!(!is_answered(&reply));
+        (found, answered)
+    });
+    let expected =
+        [("message", None), ("nothing", Some(false)), ("held", Some(true)), ("answer", Some(true))];
+    assert_eq!(outcomes, BTreeSet::from(expected));
+}
+
+#[test]
+fn one_who_gives_up_while_the_message_is_refused_has_the_message_or_the_refusal() {
     let outcomes = explore(|| {
         let reply = Arc::new(asked(None));
         let mailbox = thread::spawn({
@@ -152,10 +191,17 @@ fn one_who_gives_up_while_the_message_is_refused_has_the_message() {
             // As `Envelope::refuse` does.
             move || reply.answer(Err(Error::new(ErrorKind::Stopped)))
         });
-        assert!(reply.abandon().is_some());
-        let told = mailbox.join().unwrap();
-        assert_eq!(told, is_answered(&reply));
-        told
+        let refused = match reply.give_up() {
+            GivenUp::Answered(answer, _) => {
+                assert_eq!(answer.expect_err("it was refused").kind(), ErrorKind::Stopped);
+                true
+            }
+            GivenUp::Withdrawn(Question) => false,
+            other => unreachable!("{other:?}"),
+        };
+        assert_eq!(mailbox.join().unwrap(), refused, "who refuses knows whether the asker was told");
+        assert!(!is_answered(&reply));
+        refused
     });
     assert_eq!(outcomes, BTreeSet::from([false, true]));
 }
