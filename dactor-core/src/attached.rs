@@ -1,7 +1,8 @@
-//! Streams whose items are messages of an actor.
+//! Streams and futures beside an actor, whose items and results are its messages.
 
 use std::any::type_name;
 use std::fmt;
+use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
@@ -12,8 +13,9 @@ use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::envelope::Envelope;
 use crate::mailbox::Ending;
-use crate::panic::{Panic, discard};
+use crate::panic::{Contained, Panic, discard};
 use crate::shared::Shared;
 use crate::{Actor, Context, ErrorKind, SentTo};
 
@@ -56,14 +58,47 @@ impl<A: Actor> Context<A> {
     where
         S: Stream<Item: SentTo<A>> + Send + 'static,
     {
-        let link = self.streams.get_or_insert_with(Streams::new).0.child_token();
+        let link = self.link();
         let shared = self.myself.shared.clone();
         let task = tokio::spawn(run(stream, shared, link.clone())).abort_handle();
         Attached { link, task }
     }
+
+    /// Awaits something beside this actor, and tells it the result as a message. Like a timer's, it comes behind what
+    /// waits by then, whatever its type's priority is, and takes no room in a bounded mailbox.
+    ///
+    /// The future belongs to the instance: it is dropped on a restart and when the actor ends. A future that panics is an
+    /// [`Event::Failed`](crate::Event::Failed), and there is no message.
+    ///
+    /// ```
+    /// # use dactor_core::{Actor, Context, Handler, Message, Outcome};
+    /// # struct Reader;
+    /// # impl Actor for Reader {}
+    /// # struct Read; struct Loaded(String);
+    /// # impl Message for Read { type Reply = (); }
+    /// # impl Message for Loaded { type Reply = (); }
+    /// # impl Handler<Loaded> for Reader {
+    /// #     async fn handle(&mut self, _: Loaded, _: &mut Context<Self>) -> Outcome<()> { Ok(()) }
+    /// # }
+    /// impl Handler<Read> for Reader {
+    ///     async fn handle(&mut self, _: Read, ctx: &mut Context<Self>) -> Outcome<()> {
+    ///         ctx.pipe(async { Loaded(tokio::fs::read_to_string("notes").await.unwrap_or_default()) });
+    ///         Ok(())
+    ///     }
+    /// }
+    /// ```
+    pub fn pipe<M: SentTo<A>>(&mut self, future: impl Future<Output = M> + Send + 'static) {
+        let (shared, link) = (self.myself.shared.clone(), self.link());
+        tokio::spawn(pipe(Contained::new(future), shared, link));
+    }
+
+    /// Is cancelled when this instance is gone.
+    fn link(&mut self) -> CancellationToken {
+        self.streams.get_or_insert_with(Streams::new).0.child_token()
+    }
 }
 
-/// The streams of one instance. Dropped, it detaches them.
+/// The streams and pipes of one instance. Dropped, it detaches them.
 pub(crate) struct Streams(CancellationToken);
 
 impl Streams {
@@ -117,9 +152,28 @@ where
     };
     discard(stream);
     if let Err(payload) = ended {
-        let message = type_name::<S::Item>();
-        let error = shared.error(ErrorKind::Panicked, message).with("in", "an attached stream");
-        shared.head.system.events().failed(&*shared, message, &error.because(Panic::new(payload)));
+        panicked::<A, S::Item>(&shared, "an attached stream", Panic::new(payload));
+    }
+}
+
+/// Tells of a panic beside the actor, which is none of its instance's.
+fn panicked<A: Actor, M>(shared: &Shared<A>, which: &'static str, panic: Panic) {
+    let error = shared.error(ErrorKind::Panicked, type_name::<M>()).with("in", which);
+    shared.head.system.events().failed(shared, type_name::<M>(), &error.because(panic));
+}
+
+async fn pipe<A: Actor, M: SentTo<A>>(
+    future: Contained<impl Future<Output = M>>,
+    shared: Arc<Shared<A>>,
+    link: CancellationToken,
+) {
+    let Either::Right((ended, _)) = select(pin!(link.cancelled()), pin!(future)).await else { return };
+    match ended {
+        Ok(message) => {
+            let (unread, _) = oneshot::channel();
+            hand_over(message.into_item(link.clone(), unread), &shared);
+        }
+        Err(panic) => panicked::<A, M>(&shared, "a piped future", panic),
     }
 }
 
@@ -136,13 +190,23 @@ async fn feed<A, S>(
         let Some(item) = stream.next().await else { return };
         // Gone when the item has been handled, or dropped.
         let (receipt, handled) = oneshot::channel();
-        match shared.mailbox.notify(item.into_item(link.clone(), receipt)) {
-            Ok(nudge) => shared.head.act(nudge),
-            Err(envelope) => {
-                shared.refuse(envelope);
-                return;
-            }
+        if !hand_over(item.into_item(link.clone(), receipt), shared) {
+            return;
         }
         let _ = handled.await;
+    }
+}
+
+/// Puts a message into the mailbox, whether there is room or not. `false` when the actor ends: then it is a dead letter.
+fn hand_over<A: Actor>(envelope: Envelope<A>, shared: &Shared<A>) -> bool {
+    match shared.mailbox.notify(envelope) {
+        Ok(nudge) => {
+            shared.head.act(nudge);
+            true
+        }
+        Err(envelope) => {
+            shared.refuse(envelope);
+            false
+        }
     }
 }

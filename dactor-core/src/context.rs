@@ -1,16 +1,17 @@
 use std::fmt;
 use std::future::Future;
-use std::pin::pin;
+use std::mem;
 use std::sync::Arc;
 
-use futures_util::future::{Either, select};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::ask::Target;
 use crate::attached::Streams;
+use crate::envelope::Labelled;
 use crate::exclusive::Exclusive;
 use crate::later::Later;
+use crate::panic::{Panic, contain};
 use crate::post::Manner;
 use crate::reply::{Asker, Sink};
 use crate::shared::Head;
@@ -79,9 +80,18 @@ impl<A: Actor> Context<A> {
         self.promised = false;
     }
 
-    /// No message is in hand any more.
-    pub(crate) fn rest(&mut self) {
-        self.begin(Headers::default(), None);
+    /// No message is in hand any more. What came with it is let go here and not with the next message: an idle actor
+    /// keeps nobody's permits. A header, and a reply that nobody has fetched, may panic when they are dropped.
+    #[inline]
+    pub(crate) fn rest(&mut self) -> Result<(), Panic> {
+        self.promised = false;
+        if self.headers.is_empty() && self.asker.is_none() { Ok(()) } else { self.let_go() }
+    }
+
+    fn let_go(&mut self) -> Result<(), Panic> {
+        let (headers, asker) = (mem::take(&mut self.headers), self.asker.take());
+        let dropped = contain(|| drop(asker));
+        contain(|| drop(headers)).and(dropped)
     }
 
     /// The reference to this actor.
@@ -259,66 +269,61 @@ impl<A: Actor> Context<A> {
         (later, Err(Failure::promise()))
     }
 
-    /// Gives a message to another actor, whose reply goes to whoever asked this one. The handler returns the value. The
-    /// headers, the deadline and the cancellation of the ask go along. The interceptors of the ref see it leave, like a
-    /// tell: whoever asked hears how it ends.
+    /// Hands a message over to another actor, whose reply goes to the asker of this one. The handler returns the value.
+    /// The headers, the deadline and the cancellation of the ask go along. The interceptors of the ref see it leave, like
+    /// a tell: the asker hears how it ends. Where the other mailbox is full and makes senders wait
+    /// ([`Overflow::Block`](crate::Overflow::Block)), the message waits in line, told or asked.
+    ///
+    /// What becomes of the message is no failure of this actor. If the other actor has ended, refuses the message or has
+    /// no room, or an interceptor of the ref refuses it, then the message is one dead letter, an asker gets that error,
+    /// which names the other actor, and this actor goes on: its `on_error` does not run.
     ///
     /// # Errors
     ///
-    /// When the other actor refuses the message, or its reply is not of the type that was asked for.
+    /// Always: the value says that the reply was handed over, and is for the handler to return. It is a failure only if
+    /// the other reply is not of the type that was asked for ([`Unsupported`](ErrorKind::Unsupported)).
     pub fn forward<B: Actor, M: SentTo<B>>(&mut self, to: &ActorRef<B>, message: M) -> Outcome<M::Reply> {
         let mut manner = Manner { priority: M::PRIORITY, headers: self.headers.clone() };
-        let Some(asker) = self.asker.clone().filter(|_| !self.promised) else {
-            Target::tell(to, message, manner)?;
-            return Err(Failure::promise());
+        let asker = self.asker.clone().filter(|_| !self.promised);
+        let sink = match asker.map(into_sink::<M::Reply>) {
+            None => None,
+            Some(Some(sink)) => Some(sink),
+            Some(None) => {
+                let error = to.shared.error(ErrorKind::Unsupported, std::any::type_name::<M>());
+                let because = "its reply is of another type than the one asked for";
+                return Err(error.with("because", because).into());
+            }
         };
-        let Some(sink) = into_sink::<M::Reply>(asker) else {
-            let error = to.shared.error(ErrorKind::Unsupported, std::any::type_name::<M>());
-            return Err(error.with("because", "its reply is of another type than the one asked for").into());
-        };
+        self.promised = true;
+        sink.iter().for_each(|sink| sink.pass_on());
         if let Err(error) = to.departs(&message, &mut manner) {
             to.bury(&message, &error);
-            return Err(error.into());
-        }
-        sink.pass_on();
-        to.shared.deliver(message.into_forward(manner.headers, sink), manner.priority)?;
-        self.promised = true;
-        Err(Failure::promise())
-    }
-
-    /// Awaits something beside this actor, and tells it the result as a message. It is given up when the actor ends.
-    ///
-    /// ```
-    /// # use dactor_core::{Actor, Context, Handler, Message, Outcome};
-    /// # struct Reader;
-    /// # impl Actor for Reader {}
-    /// # struct Read; struct Loaded(String);
-    /// # impl Message for Read { type Reply = (); }
-    /// # impl Message for Loaded { type Reply = (); }
-    /// # impl Handler<Loaded> for Reader {
-    /// #     async fn handle(&mut self, _: Loaded, _: &mut Context<Self>) -> Outcome<()> { Ok(()) }
-    /// # }
-    /// impl Handler<Read> for Reader {
-    ///     async fn handle(&mut self, _: Read, ctx: &mut Context<Self>) -> Outcome<()> {
-    ///         ctx.pipe(async { Loaded(tokio::fs::read_to_string("notes").await.unwrap_or_default()) });
-    ///         Ok(())
-    ///     }
-    /// }
-    /// ```
-    pub fn pipe<M: SentTo<A>>(&self, future: impl Future<Output = M> + Send + 'static) {
-        let myself = self.myself.clone();
-        tokio::spawn(async move {
-            let ended = pin!(myself.wait());
-            if let Either::Left((message, _)) = select(pin!(future), ended).await {
-                // Refused when the actor stops: a dead letter by then.
-                let _ = myself.tell(message);
+            if let Some(sink) = sink {
+                sink.answer(Err(error));
             }
-        });
+            return Err(Failure::promise());
+        }
+        let envelope = match sink {
+            Some(sink) => message.into_forward(manner.headers, sink),
+            None => message.into_tell(manner.headers),
+        };
+        // Refused, it is a dead letter by now, and its asker is answered.
+        let _ = to.shared.deliver(envelope, manner.priority);
+        Err(Failure::promise())
     }
 }
 
 pub(crate) fn into_sink<R: 'static>(asker: Arc<dyn Asker>) -> Option<Arc<dyn Sink<R>>> {
     asker.into_sink().downcast::<Arc<dyn Sink<R>>>().ok().map(|sink| *sink)
+}
+
+/// A cell may be dropped by anyone, in the middle of a message.
+impl<A: Actor> Drop for Context<A> {
+    fn drop(&mut self) {
+        if let Err(panic) = self.rest() {
+            tracing::warn!(actor = %self.myself.shared.label(), %panic, "a destructor panicked");
+        }
+    }
 }
 
 impl<A: Actor> fmt::Debug for Context<A> {

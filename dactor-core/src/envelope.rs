@@ -69,7 +69,7 @@ enum Kind<A> {
     Tell(Box<dyn Tells<A>>),
     /// From the kernel itself.
     Notice(Box<dyn Tells<A>>),
-    /// From a stream. It takes no room, but is a letter like others.
+    /// From a stream or a piped future. It takes no room, but is a letter like others.
     Item(Box<dyn Tells<A>>),
     Ask(Arc<dyn Asks<A>>),
 }
@@ -116,7 +116,7 @@ impl<A: Actor> Envelope<A> {
         Self { kind: Kind::Notice(Box::new(Tick { timer, message })) }
     }
 
-    /// An item of a stream, until that is detached.
+    /// An item of a stream or the result of a piped future, until that is detached.
     pub(crate) fn item<M: Message>(message: M, link: CancellationToken, receipt: oneshot::Sender<()>) -> Self
     where
         A: Handler<M>,

@@ -1,7 +1,15 @@
-use std::any::Any;
+//! The guard around user code: a panic in it is caught, and reported by the caller.
+
+use std::any::{Any, type_name};
 use std::fmt;
+use std::future::Future;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use pin_project_lite::pin_project;
 
 /// The text of a caught panic.
 #[derive(Debug, Clone)]
@@ -11,17 +19,17 @@ pub(crate) struct Panic {
 
 impl Panic {
     pub(crate) fn new(payload: Box<dyn Any + Send>) -> Self {
-        let text = if let Some(text) = payload.downcast_ref::<&str>() {
-            Arc::from(*text)
-        } else if let Some(text) = payload.downcast_ref::<String>() {
-            Arc::from(text.as_str())
-        } else {
-            Arc::from("a payload that is not text")
-        };
+        let text = Arc::from(text_of(&*payload));
         // A payload's own destructor may panic, too.
         discard(payload);
         Self { text }
     }
+}
+
+fn text_of(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("a payload that is not text")
 }
 
 impl fmt::Display for Panic {
@@ -37,11 +45,119 @@ pub(crate) fn contain<T>(call: impl FnOnce() -> T) -> Result<T, Panic> {
     catch_unwind(AssertUnwindSafe(call)).map_err(Panic::new)
 }
 
-/// Drops a user's value. A destructor that panics is logged and otherwise ignored.
+/// Drops a user's value where no actor can fail over it. A destructor that panics is logged.
 pub(crate) fn discard<T>(value: T) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
+        tracing::warn!(of = type_name::<T>(), panic = text_of(&*payload), "a destructor panicked");
         // The payload of a panicking destructor is forgotten, or this could go on forever.
-        std::mem::forget(panic);
-        tracing::warn!("a destructor panicked while an actor was cleaning up");
+        mem::forget(payload);
+    }
+}
+
+pin_project! {
+    /// A future of the user's whose panics are its output. It is dropped under the guard, too, however far it has come.
+    pub(crate) struct Contained<F> {
+        // None when it has ended.
+        #[pin]
+        code: Option<F>,
+    }
+
+    impl<F> PinnedDrop for Contained<F> {
+        fn drop(this: Pin<&mut Self>) {
+            let mut code = this.project().code;
+            if code.is_some()
+                && let Err(panic) = contain(|| code.set(None))
+            {
+                tracing::warn!(of = type_name::<F>(), %panic, "a destructor panicked");
+            }
+        }
+    }
+}
+
+impl<F> Contained<F> {
+    pub(crate) fn new(code: F) -> Self {
+        Self { code: Some(code) }
+    }
+}
+
+impl<F: Future> Future for Contained<F> {
+    type Output = Result<F::Output, Panic>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut code = self.project().code;
+        let polled = contain(|| match code.as_mut().as_pin_mut() {
+            Some(code) => code.poll(cx),
+            None => unreachable!("it is polled to its end once"),
+        });
+        let output = match polled {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(output)) => output,
+            Err(panic) => return Poll::Ready(Err(panic)),
+        };
+        Poll::Ready(match contain(|| code.set(None)) {
+            Ok(()) => Ok(output),
+            Err(panic) => {
+                discard(output);
+                Err(panic)
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+    use std::pin::pin;
+    use std::task::Waker;
+
+    use super::*;
+
+    /// Panics when it is dropped, also while another panic unwinds.
+    struct Bomb;
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("bomb");
+        }
+    }
+
+    /// A future that panics when it is dropped.
+    struct Armed<F>(F, #[allow(dead_code)] Bomb);
+
+    impl<F: Future + Unpin> Future for Armed<F> {
+        type Output = F::Output;
+
+        fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+            Pin::new(&mut self.0).poll(cx)
+        }
+    }
+
+    fn poll<F: Future>(code: Pin<&mut Contained<F>>) -> Poll<Result<F::Output, Panic>> {
+        code.poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[test]
+    fn a_future_that_panics_in_its_destructor_has_panicked() {
+        let mut ends = pin!(Contained::new(Armed(ready(Bomb), Bomb)));
+        let Poll::Ready(Err(panic)) = poll(ends.as_mut()) else { panic!("it has not") };
+        assert_eq!(panic.to_string(), "bomb", "and its output is dropped under a guard of its own");
+        let mut waits = Box::pin(Contained::new(Armed(pending::<()>(), Bomb)));
+        assert!(poll(waits.as_mut()).is_pending());
+        drop(waits);
+    }
+
+    #[test]
+    fn a_guard_holds_while_another_panic_unwinds() {
+        struct Guards(Option<Bomb>);
+        impl Drop for Guards {
+            fn drop(&mut self) {
+                discard(self.0.take());
+            }
+        }
+        let panic = contain(|| {
+            let _guards = (Guards(Some(Bomb)), Guards(Some(Bomb)));
+            panic!("first");
+        });
+        assert_eq!(panic.unwrap_err().to_string(), "first");
     }
 }

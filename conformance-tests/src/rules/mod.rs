@@ -19,6 +19,7 @@ mod family;
 mod fixture;
 mod forward;
 mod group;
+mod handover;
 mod headers;
 mod inbound;
 mod kill;
@@ -101,6 +102,7 @@ static ALL: &[&[Rule]] = &[
     later::RULES,
     edge::RULES,
     forward::RULES,
+    handover::RULES,
     dead::RULES,
     refs::RULES,
     race::RULES,
