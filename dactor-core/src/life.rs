@@ -8,27 +8,23 @@
 //!               ended                   └─ on_restart ◄─ factory ◄─ wait ◄─ children end ◄─ Restart
 //! ```
 //!
-//! User code is polled only through [`guarded`], which sees a kill at every await. Panics are contained: a
-//! handler's by its envelope, which answers the asker, a hook's by [`hook`].
+//! User code is polled only through [`guarded`], which sees a kill at every await. Panics are contained, in a call, in an
+//! await and in a destructor: a handler's by its envelope, which answers the asker, a hook's by [`hook`].
 
 mod recovery;
 
 use std::future::{Future, poll_fn};
 use std::mem;
-use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
-
-use futures_util::FutureExt;
 
 use self::recovery::no_factory;
 use crate::envelope::{Envelope, Handled, Labelled, Scene};
 use crate::family::{Summons, all_ended, expect_end, signal_all};
 use crate::linger::Linger;
 use crate::mailbox::{Ending, Park, Taken};
-use crate::owed::Told;
-use crate::panic::{Panic, contain, discard};
+use crate::panic::{Contained, Panic, contain, discard};
 use crate::pipeline::Chain;
 use crate::queue::Queue;
 use crate::registry::Enrolment;
@@ -36,9 +32,7 @@ use crate::seed::Seed;
 use crate::shared::{Control, Shared};
 use crate::supervision::Record;
 use crate::turn::{Entered, Mode, Progress, Slate};
-use crate::{
-    Actor, ActorRef, Context, Directive, Error, ErrorKind, Inbound, Outcome, StopReason, Supervision,
-};
+use crate::{Actor, ActorRef, Context, Error, ErrorKind, Inbound, Outcome, StopReason, Supervision};
 
 /// How many messages one turn handles at the most, before the runtime gets to look at its own signals and
 /// other actors run.
@@ -89,7 +83,13 @@ impl<A: Actor> Estate<A> {
 
 impl<A: Actor> Drop for Estate<A> {
     fn drop(&mut self) {
-        self.settle(StopReason::Killed);
+        // A panic that got past all guards is a failure, never a kill without a word.
+        let reason = if std::thread::panicking() {
+            StopReason::Failed(error(&*self.shared, ErrorKind::Panicked).with("in", "the actor's own loop"))
+        } else {
+            StopReason::Killed
+        };
+        self.settle(reason);
     }
 }
 
@@ -146,6 +146,14 @@ struct Alive<A: Actor> {
     record: Option<Box<Record>>,
     inbound: Chain<dyn Inbound>,
     estate: Estate<A>,
+}
+
+/// What the user gave at the spawn, each under a guard of its own.
+impl<A: Actor> Drop for Alive<A> {
+    fn drop(&mut self) {
+        discard(self.supervision.take());
+        discard(self.inbound.take());
+    }
 }
 
 impl<A: Actor> Alive<A> {
@@ -214,7 +222,6 @@ impl<A: Actor> Alive<A> {
     /// Makes an instance and runs its first hook: `on_start`, or `on_restart` after a failure.
     async fn start(&mut self, failure: Option<&Error>) -> Result<(), StopReason> {
         let Self { seed, ctx, estate, .. } = self;
-        ctx.rest();
         let shared = &*estate.shared;
         let entered = Entered::new(shared.head.pid);
         let grown = contain(|| seed.grow());
@@ -225,17 +232,16 @@ impl<A: Actor> Alive<A> {
             Err(panic) => return Err(StopReason::Failed(panicked(shared, "factory", panic))),
         };
         let (which, started) = match failure {
-            None => ("on_start", hook(shared, instance.on_start(ctx)).await),
-            Some(failure) => ("on_restart", hook(shared, instance.on_restart(failure, ctx)).await),
+            None => ("on_start", hook(shared, || instance.on_start(ctx)).await),
+            Some(failure) => ("on_restart", hook(shared, || instance.on_restart(failure, ctx)).await),
         };
         concluded(shared, which, started)
     }
 
     async fn stop(&mut self, reason: StopReason) -> StopReason {
         let Self { seed, ctx, estate, .. } = self;
-        ctx.rest();
         let Some(instance) = seed.instance() else { return reason };
-        let stopped = hook(&estate.shared, instance.on_stop(&reason, ctx)).await;
+        let stopped = hook(&estate.shared, || instance.on_stop(&reason, ctx)).await;
         concluded(&estate.shared, "on_stop", stopped).err().unwrap_or(reason)
     }
 
@@ -292,37 +298,15 @@ impl<A: Actor> Alive<A> {
             if counts {
                 ctx.is_active();
             }
-            let (failure, directive) = match outcome {
-                Ok(Handled::Done) => continue,
-                Ok(Handled::Unheard) => {
-                    shared.head.system.events().unheard(shared, message);
-                    continue;
-                }
-                Ok(Handled::Failed(failure, told)) => {
-                    let error = error(shared, ErrorKind::Failed)
-                        .with("message", message)
-                        .because_shared(failure.shared());
-                    if told != Told::Somebody {
-                        shared.head.system.events().failed(shared, message, &error);
-                    }
-                    match hook(shared, instance.on_error(&failure, ctx)).await {
-                        Ok(Directive::Escalate) => (error, None),
-                        Ok(directive) => (error, Some(directive)),
-                        Err(Cut::Killed) => return Left::Lost(StopReason::Killed),
-                        Err(Cut::Panicked(panic)) => (panicked(shared, "on_error", panic), None),
-                    }
-                }
-                Ok(Handled::Panicked(panic)) => {
-                    let error = error(shared, ErrorKind::Panicked).with("message", message).because(panic);
-                    shared.head.system.events().failed(shared, message, &error);
-                    (error, None)
-                }
+            let handled = match outcome {
+                Ok(Handled::Done) => match ctx.rest() {
+                    Ok(()) => continue,
+                    Err(panic) => Handled::Panicked(panic),
+                },
+                Ok(handled) => handled,
                 Err(Killed) => return Left::Lost(StopReason::Killed),
             };
-            if directive == Some(Directive::Resume) {
-                continue;
-            }
-            if let Err(left) = Box::pin(self.fail(failure, directive)).await {
+            if let Err(left) = Box::pin(self.conclude(handled, message)).await {
                 return left;
             }
         }
@@ -374,12 +358,12 @@ fn concluded<A: Actor>(
     }
 }
 
-/// Runs a hook as [`guarded`] code and contains its panics.
-async fn hook<A: Actor, F: Future>(shared: &Shared<A>, code: F) -> Result<F::Output, Cut> {
-    let code = pin!(AssertUnwindSafe(code).catch_unwind());
+/// Runs a hook as [`guarded`] code and contains its panics: also one in the call, before there is a future.
+async fn hook<A: Actor, F: Future>(shared: &Shared<A>, call: impl FnOnce() -> F) -> Result<F::Output, Cut> {
+    let code = pin!(Contained::new(async move { call().await }));
     match guarded(shared, code).await {
         Ok(Ok(output)) => Ok(output),
-        Ok(Err(payload)) => Err(Cut::Panicked(Panic::new(payload))),
+        Ok(Err(panic)) => Err(Cut::Panicked(panic)),
         Err(Killed) => Err(Cut::Killed),
     }
 }

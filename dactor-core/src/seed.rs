@@ -1,6 +1,7 @@
 use std::fmt;
 
 use crate::Actor;
+use crate::panic::discard;
 
 /// What an actor is spawned from: a value, or a factory that can make it again.
 ///
@@ -68,6 +69,14 @@ impl<A> Seed<A> {
 
     pub(crate) fn is_factory(&self) -> bool {
         self.factory.is_some()
+    }
+}
+
+/// Both are the user's, and each is dropped under a guard of its own: a cell may be dropped by anyone.
+impl<A> Drop for Seed<A> {
+    fn drop(&mut self) {
+        discard(self.instance.take());
+        discard(self.factory.take());
     }
 }
 

@@ -23,11 +23,11 @@
 
 use std::any::Any;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use crate::mailbox::Ending;
+use crate::panic::{contain, discard};
 use crate::shared::{Control, Life};
 use crate::turn::{Mode, Progress};
 use crate::{Error, Result, StopReason};
@@ -181,16 +181,27 @@ impl Cell {
         if let Some(life) = &mut self.life {
             self.control.head().slate.begin(mode);
             // User code is contained inside; this is for a panic of the kernel itself.
-            match catch_unwind(AssertUnwindSafe(|| life.as_mut().poll(cx))) {
+            match contain(|| life.as_mut().poll(cx)) {
                 Ok(Poll::Pending) => return Poll::Pending,
-                Ok(Poll::Ready(())) | Err(_) => self.life = None,
+                Ok(Poll::Ready(())) => {}
+                Err(panic) => {
+                    tracing::error!(actor = %self.control.label(), %panic, "an actor's loop panicked")
+                }
             }
+            discard(self.life.take());
         }
         Poll::Ready(match self.control.head().end.get() {
             Some(StopReason::Failed(error)) => Exit::Failed(error.clone()),
             Some(StopReason::Killed) | None => Exit::Killed,
             Some(StopReason::Stopped | StopReason::Drained) => Exit::Normal,
         })
+    }
+}
+
+/// The runtime that drops a cell is no place for a panic of the actor's.
+impl Drop for Cell {
+    fn drop(&mut self) {
+        discard(self.life.take());
     }
 }
 

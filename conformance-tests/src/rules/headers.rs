@@ -1,9 +1,16 @@
 //! What travels beside messages and replies.
 
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::{Context as TaskContext, Wake, Waker};
 
 use dactor_core::testkit::{Gate, Journal};
-use dactor_core::{ActorRef, Context, Directive, Headers, Overflow, Sender, Supervision, Verdict};
+use dactor_core::{
+    ActorRef, Context, Directive, Failure, Handler, Header, Headers, Message, Outcome, Overflow,
+    PendingReply, Sender, Supervision, Verdict,
+};
 
 use super::body;
 use super::fixture::{Desk, Do, Spy, Tag, give, job, pass, quick};
@@ -61,6 +68,14 @@ pub(super) static RULES: &[Rule] = &[
         "What an actor sends from `on_start` and `on_stop` has the headers it sets, and its sender; what it is sent while it starts keeps its own.",
         "A hook is a sender like any other.",
         body!(hooks),
+    ),
+    Rule::must(
+        "HEAD-07",
+        Topic::Headers,
+        &[(Topic::Headers, State::Idle)],
+        "An idle actor keeps nothing of its last message, however that was sent and ended: neither its headers nor a reply that its asker did not fetch.",
+        "A permit or a secret must not live until the next message comes.",
+        body!(let_go),
     ),
 ];
 
@@ -323,4 +338,77 @@ async fn hooks(lab: Lab) {
     desk.stop();
     lab.soon("the actor ends", desk.wait()).await;
     assert_eq!(journal.entries(), ["true", "1", "true", "2", "true", "3", "true", "4"]);
+}
+
+/// Held by a message in flight.
+#[derive(Clone)]
+struct Permit(#[expect(dead_code, reason = "it is held, not read")] Arc<()>);
+
+impl Header for Permit {
+    const NAME: &'static str = "permit";
+}
+
+/// Is answered with a permit.
+struct Claim(Arc<()>);
+
+impl Message for Claim {
+    type Reply = Arc<()>;
+}
+
+impl Handler<Claim> for Desk {
+    async fn handle(&mut self, Claim(permit): Claim, _: &mut Context<Self>) -> Outcome<Arc<()>> {
+        Ok(permit)
+    }
+}
+
+async fn let_go(lab: Lab) {
+    let (system, permit) = (lab.system(), Arc::new(()));
+    let returned = || async {
+        while Arc::strong_count(&permit) > 1 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let ways: [fn() -> Do; 4] = [
+        || give(1),
+        || quick(|_, _| Err(Failure::new("no"))),
+        || quick(|_, _| panic!("no")),
+        || job(|_, _| Box::pin(async { Ok(tokio::task::yield_now().await).map(|()| 1) })),
+    ];
+    for intercepted in [false, true] {
+        let resume = Supervision::one_for_one().always(Directive::Resume);
+        let mut spawn = system.spawn(Desk::default()).supervision(resume);
+        if intercepted {
+            spawn = spawn.inbound(Spy::new("a", &Journal::new()).scoped());
+        }
+        let desk = spawn.await.unwrap();
+        for way in ways {
+            desk.header(Permit(permit.clone())).tell(way()).unwrap();
+            lab.soon("a told one lets go", returned()).await;
+            let _ = lab.soon("it is asked", desk.ask(way()).header(Permit(permit.clone()))).await;
+            lab.soon("an asked one lets go", returned()).await;
+        }
+        // Answered, and read by nobody; the actor is idle.
+        let mut asked = desk.ask(Claim(permit.clone())).enqueue().unwrap();
+        lab.soon("it is answered", until_woken(&mut asked)).await;
+        drop(asked);
+        lab.soon("an unread reply is let go", returned()).await;
+    }
+}
+
+/// Waits until the reply is there, without fetching it.
+async fn until_woken(asked: &mut PendingReply<Claim>) {
+    struct Flag(AtomicBool);
+    impl Wake for Flag {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::Release);
+        }
+    }
+    let flag = Arc::new(Flag(AtomicBool::new(false)));
+    let waker = Waker::from(flag.clone());
+    if Pin::new(asked).poll(&mut TaskContext::from_waker(&waker)).is_ready() {
+        return;
+    }
+    while !flag.0.load(Ordering::Acquire) {
+        tokio::task::yield_now().await;
+    }
 }

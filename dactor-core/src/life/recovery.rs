@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Alive, Killed, Left, error, guarded};
-use crate::envelope::Labelled;
+use super::{Alive, Cut, Killed, Left, error, guarded, hook};
+use crate::envelope::{Handled, Labelled};
 use crate::mailbox::Ending;
+use crate::owed::Told;
 use crate::panic::{Panic, contain, discard};
 use crate::random::fraction;
 use crate::shared::Shared;
@@ -17,6 +18,51 @@ use crate::supervision::{Fate, Record, Scope};
 use crate::{Actor, Directive, Error, ErrorKind, StopReason, Supervision};
 
 impl<A: Actor> Alive<A> {
+    /// What follows a message that was not simply handled.
+    pub(super) async fn conclude(&mut self, handled: Handled, message: &'static str) -> Result<(), Left> {
+        let Self { seed, ctx, estate, .. } = self;
+        let shared = &*estate.shared;
+        let events = shared.head.system.events();
+        let panicked = |panic: Panic| {
+            let error = error(shared, ErrorKind::Panicked).with("message", message).because(panic);
+            events.failed(shared, message, &error);
+            (error, None)
+        };
+        let mut failure = None;
+        match handled {
+            Handled::Done => {}
+            Handled::Unheard => events.unheard(shared, message),
+            Handled::Panicked(panic) => failure = Some(panicked(panic)),
+            Handled::Failed(failed, told) => {
+                let error =
+                    error(shared, ErrorKind::Failed).with("message", message).because_shared(failed.shared());
+                if told != Told::Somebody {
+                    events.failed(shared, message, &error);
+                }
+                let Some(instance) = seed.instance() else { unreachable!("it has just handled a message") };
+                match hook(shared, || instance.on_error(&failed, ctx)).await {
+                    Ok(Directive::Resume) => {}
+                    Ok(Directive::Escalate) => failure = Some((error, None)),
+                    Ok(directive) => failure = Some((error, Some(directive))),
+                    Err(Cut::Killed) => return Err(Left::Lost(StopReason::Killed)),
+                    Err(Cut::Panicked(panic)) => {
+                        let error = super::panicked(shared, "on_error", panic).with("message", message);
+                        events.failed(shared, message, &error);
+                        failure = Some((error, None));
+                    }
+                }
+            }
+        }
+        if let Err(panic) = ctx.rest() {
+            let later = panicked(panic);
+            failure.get_or_insert(later);
+        }
+        match failure {
+            Some((failure, directive)) => self.fail(failure, directive).await,
+            None => Ok(()),
+        }
+    }
+
     /// Meets a failure: by the actor's own decision, or else by its supervision.
     pub(super) async fn fail(&mut self, failure: Error, directive: Option<Directive>) -> Result<(), Left> {
         // After a panic its state cannot be trusted.
