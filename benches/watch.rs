@@ -65,12 +65,12 @@ async fn stops(system: &System, count: usize, watched: bool) -> f64 {
         told.await.expect("all ends are told");
     } else {
         for target in &targets {
-            target.wait().await;
+            target.wait().await.unwrap();
         }
     }
     let time = begin.elapsed().as_nanos() as f64 / count as f64;
     watcher.stop();
-    watcher.wait().await;
+    watcher.wait().await.unwrap();
     time
 }
 

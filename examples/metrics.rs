@@ -46,8 +46,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     cashiers[0].stop();
     cashiers[1].drain();
-    cashiers[0].wait().await;
-    cashiers[1].wait().await;
+    cashiers[0].wait().await?;
+    cashiers[1].wait().await?;
 
     let page = page.render();
     println!("{page}");

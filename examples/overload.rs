@@ -50,7 +50,7 @@ async fn main() -> dactor::Result<()> {
     assert_eq!(full.kind(), ErrorKind::MailboxFull);
     println!("a tell does not wait: {full}");
     patient.drain();
-    patient.wait().await;
+    patient.wait().await?;
 
     // Takes whatever comes, until the oldest page has waited too long; then it says when to try again.
     let shed = Shed::default().length(100).age(Duration::from_millis(50));
@@ -64,7 +64,7 @@ async fn main() -> dactor::Result<()> {
     assert!(overloaded.retry_after() >= Some(Duration::from_millis(50)));
     println!("refused, and told when to try again");
     prompt.stop();
-    prompt.wait().await;
+    prompt.wait().await?;
 
     // Nothing of this got lost in silence.
     let lost = system.dead_letters();

@@ -122,7 +122,7 @@ async fn main() -> dactor::Result<()> {
 
     let retiring = pool.ask(Seat(2)).await?.expect("all seats are taken");
     retiring.stop();
-    retiring.wait().await;
+    retiring.wait().await?;
     let hired = loop {
         match pool.ask(Seat(2)).await? {
             Some(worker) if worker != retiring => break worker,
@@ -133,7 +133,7 @@ async fn main() -> dactor::Result<()> {
 
     println!("{} actors live", system.live());
     pool.stop();
-    pool.wait().await;
+    pool.wait().await?;
     println!("{} actors live", system.live());
     system.shutdown().await
 }

@@ -91,7 +91,7 @@ async fn main() -> dactor::Result<()> {
     server.refusals.store(100, Relaxed);
     server.questions.store(2, Relaxed);
     println!("the last question: {}", connection.ask(Question).await.unwrap_err());
-    let reason = connection.wait().await;
+    let reason = connection.wait().await?;
     println!("given up: {}", reason.failure().and_then(|error| error.get("restart")).unwrap_or("not at all"));
     system.shutdown().await
 }

@@ -145,7 +145,7 @@ async fn what_does_not_fit_is_counted(system: System, overflow: Overflow) {
     assert_eq!(log.queued(), CAPACITY);
     release.notify_one();
     log.drain();
-    log.wait().await;
+    log.wait().await.unwrap();
 
     let handled = notes.lock().unwrap();
     let kept = if overflow == Overflow::DropOldest { SENT - fits..SENT } else { 0..fits };

@@ -35,7 +35,7 @@ async fn grow_and_fall(backend: impl Backend) {
     assert_eq!(path.segments().len(), DEPTH + 1);
     assert_eq!(system.actor_at::<Node>(&path).as_ref(), Some(&leaf));
     root.kill();
-    root.wait().await;
+    root.wait().await.unwrap();
     assert_eq!(system.live(), 0);
     drop(root);
     // Now the leaf alone holds all the others.

@@ -74,7 +74,7 @@ async fn of_one_actor(count: usize) -> Cost {
     waiting.ask(Set { count, after: LATE }).await.expect("they are set");
     let waiting_bytes = counting_alloc::stop_counting().live_bytes;
     waiting.stop();
-    waiting.wait().await;
+    waiting.wait().await.unwrap();
     let begin = Instant::now();
     alarms.tell(Set { count, after: SOON }).expect("it lives");
     all.await.expect("all fire");

@@ -14,7 +14,7 @@ impl System {
     /// signal kills the actors that are left.
     ///
     /// The signals are caught from this call on, not only when it is awaited, and for the rest of the program's life: it
-    /// is the last thing of a `main`, or runs beside it. It also returns when the system is shut down otherwise.
+    /// is the last thing of a `main`, or runs beside it. It also returns, with the same result, when the system is shut down otherwise.
     ///
     /// ```no_run
     /// # async fn program(system: dactor_core::System) -> dactor_core::Result<()> {
@@ -32,8 +32,10 @@ impl System {
         let (system, signals) = (self.clone(), catch());
         async move {
             let mut signals = signals?;
-            if let Either::Right(_) = select(pin!(signals.next()), pin!(system.ended())).await {
-                return Ok(());
+            if let Either::Right((result, _)) =
+                select(pin!(signals.next()), pin!(system.closing().done())).await
+            {
+                return result;
             }
             let shutdown = pin!(system.shutdown());
             match select(shutdown, pin!(signals.next())).await {

@@ -1,7 +1,10 @@
 use std::any::{Any, type_name};
 use std::fmt;
+use std::future::{Future, poll_fn};
 use std::hash::{Hash, Hasher};
+use std::pin::pin;
 use std::sync::{Arc, Weak};
+use std::task::Poll;
 use std::time::Duration;
 
 use crate::ask::{Ask, Sending, Target};
@@ -13,6 +16,7 @@ use crate::pipeline::{Chain, extend};
 use crate::post::Manner;
 use crate::reply::Reply;
 use crate::shared::{Control, Shared};
+use crate::turn::{self, awaits_itself};
 use crate::{
     Actor, ActorPath, Error, Header, Mode, Outbound, Pid, Post, Priority, Recipient, Result, SendError,
     SentTo, StopReason, System,
@@ -138,8 +142,20 @@ impl<A: Actor> ActorRef<A> {
     }
 
     /// Waits until the actor has ended and gives the reason, to any number of callers, before or after.
-    pub async fn wait(&self) -> StopReason {
-        self.shared.head.end.wait().await.clone()
+    ///
+    /// # Errors
+    ///
+    /// [`AskedItself`](crate::ErrorKind::AskedItself), at once, when the actor awaits its own end in one of its handlers or
+    /// hooks: it ends only after that. A task that it spawns may wait for it.
+    pub async fn wait(&self) -> Result<StopReason> {
+        let head = &self.shared.head;
+        let mut ended = pin!(head.end.wait());
+        poll_fn(|cx| match ended.as_mut().poll(cx) {
+            Poll::Ready(reason) => Poll::Ready(Ok(reason.clone())),
+            Poll::Pending if turn::current() == head.pid => Poll::Ready(Err(awaits_itself(self, "wait"))),
+            Poll::Pending => Poll::Pending,
+        })
+        .await
     }
 
     /// The reason, when the actor has ended.

@@ -1,6 +1,13 @@
+use std::future::{Future, poll_fn};
+use std::mem;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::task;
 use tokio::time::{Instant, timeout_at};
 
 use crate::family::ended;
@@ -14,6 +21,91 @@ use crate::{Error, ErrorKind, Result, System};
 const STEPS: [(Ending, u32, &str); 3] =
     [(Ending::Drain, 2, "drain"), (Ending::Stop, 3, "stop"), (Ending::Kill, 4, "kill")];
 
+/// How far the shutdown of one system is.
+///
+/// It runs in a task of its own, once: whoever asks for it, and however often, awaits its result. So it goes on when the
+/// caller is dropped, and also when the caller is an actor of the system, which ends in its course.
+#[derive(Debug)]
+pub(crate) struct Closing(watch::Sender<Stage>);
+
+#[derive(Debug)]
+enum Stage {
+    /// Not begun, or the runtime that ran it has ended: the next caller goes on with it.
+    Open,
+    /// In this task, once it has been polled.
+    Running(Option<task::Id>),
+    Done(Result<()>),
+}
+
+impl Default for Closing {
+    fn default() -> Self {
+        Self(watch::Sender::new(Stage::Open))
+    }
+}
+
+impl Closing {
+    /// Whether the caller has to run it.
+    fn begin(&self) -> bool {
+        self.0.send_if_modified(|stage| {
+            let open = matches!(stage, Stage::Open);
+            if open {
+                *stage = Stage::Running(None);
+            }
+            open
+        })
+    }
+
+    /// The result of the shutdown, whoever asks for it.
+    pub(crate) async fn done(&self) -> Result<()> {
+        let mut stages = self.0.subscribe();
+        loop {
+            if let Stage::Done(result) = &*stages.borrow_and_update() {
+                return result.clone();
+            }
+            // The sender is in the same place as this future.
+            let _ = stages.changed().await;
+        }
+    }
+
+    /// Waits as long as it runs.
+    async fn runs(&self) -> Option<Result<()>> {
+        let mut stages = self.0.subscribe();
+        match &*stages.wait_for(|stage| !matches!(stage, Stage::Running(_))).await.ok()? {
+            Stage::Done(result) => Some(result.clone()),
+            Stage::Open | Stage::Running(_) => None,
+        }
+    }
+
+    /// Whether this is called by the shutdown itself, in a phase.
+    fn is_own_task(&self) -> bool {
+        matches!(&*self.0.borrow(), Stage::Running(Some(id)) if task::try_id() == Some(*id))
+    }
+}
+
+/// A shutdown that runs. One that is dropped before its end, because its runtime has ended, is open again.
+struct Running(System);
+
+impl Running {
+    async fn run(self) {
+        let stage = &self.0.closing().0;
+        stage.send_replace(Stage::Running(task::try_id()));
+        let result = self.0.close_down().await;
+        stage.send_replace(Stage::Done(result));
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.closing().0.send_if_modified(|stage| {
+            let cut = matches!(stage, Stage::Running(_));
+            if cut {
+                *stage = Stage::Open;
+            }
+            cut
+        });
+    }
+}
+
 impl System {
     /// Ends every actor within the [grace period](crate::SystemBuilder::grace): lets them drain for its first
     /// half, then stops them, and kills what is left in the last quarter. Nothing is spawned from there on. Around it the
@@ -21,14 +113,66 @@ impl System {
     ///
     /// [Services](Self::spawn_service) come after all others, in the same way; then each gets half of the grace period.
     ///
+    /// It runs in a task of its own and goes on when this future is dropped. All callers, at whatever time, get the same
+    /// result.
+    ///
     /// # Errors
     ///
     /// [`ShutdownIncomplete`](ErrorKind::ShutdownIncomplete) when an actor did not drain by itself: the
     /// context says which had to be stopped, which were killed, and which live on because their handler never
     /// reached an await. Also when a task of a phase was not done.
+    ///
+    /// [`AskedItself`](ErrorKind::AskedItself), at once, in a handler or hook of an actor of this system, and in a task of
+    /// a phase: the shutdown could not end before they do. It has begun all the same, and goes on.
+    ///
+    /// ```
+    /// # use dactor_core::{Actor, Context, Handler, Message, Outcome};
+    /// # struct Supervisor; impl Actor for Supervisor {}
+    /// # struct Quit; impl Message for Quit { type Reply = (); }
+    /// impl Handler<Quit> for Supervisor {
+    ///     async fn handle(&mut self, _: Quit, ctx: &mut Context<Self>) -> Outcome<()> {
+    ///         // Begins the shutdown; `AskedItself` says that it cannot be awaited here.
+    ///         let _ = ctx.system().shutdown().await;
+    ///         Ok(())
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// [`NoRuntime`](ErrorKind::NoRuntime) outside of a tokio runtime.
     pub async fn shutdown(&self) -> Result<()> {
-        // One at a time: who comes second finds everything done.
-        let _alone = self.closing().lock().await;
+        let mut result = pin!(self.shut_down());
+        poll_fn(|cx| {
+            let polled = result.as_mut().poll(cx);
+            if polled.is_pending() && self.closing().is_own_task() {
+                let error = Error::new(ErrorKind::AskedItself).with("system", self.name());
+                return Poll::Ready(Err(error
+                    .with("call", "shutdown")
+                    .with("in", "a phase of the shutdown")));
+            }
+            self.poll_outside_turns("shutdown", polled).map(|result| result.and_then(|result| result))
+        })
+        .await
+    }
+
+    async fn shut_down(&self) -> Result<()> {
+        let mut begun = false;
+        loop {
+            if self.closing().begin() {
+                let running = Running(self.clone());
+                let no_runtime = || Error::new(ErrorKind::NoRuntime).with("call", "shutdown");
+                let runtime = Handle::try_current().map_err(|error| no_runtime().because(error))?;
+                if mem::replace(&mut begun, true) {
+                    return Err(no_runtime().with("because", "the runtime has ended"));
+                }
+                runtime.spawn(running.run());
+            }
+            if let Some(result) = self.closing().runs().await {
+                return result;
+            }
+        }
+    }
+
+    async fn close_down(&self) -> Result<()> {
         let mut undone = self.phases().run(Moment::Before).await;
         self.registry().close();
         let live = self.registry().snapshot();
@@ -38,7 +182,6 @@ impl System {
         let mut unfinished = end(users, grace).await;
         unfinished.extend(end(services, grace).await);
         undone.extend(self.phases().run(Moment::After).await);
-        self.set_ended();
         if unfinished.is_empty() && undone.is_empty() {
             return Ok(());
         }

@@ -1,10 +1,11 @@
 use std::fmt;
+use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, ready};
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use tokio::sync::SetOnce;
 
 use crate::bound::{Limit, Overflow};
 use crate::event::{Events, Observer};
@@ -13,11 +14,13 @@ use crate::phases::Phases;
 use crate::pipeline::{Chain, extend};
 use crate::registry::{Enrolment, Refused, Registry};
 use crate::shared::Control;
+use crate::shutdown::Closing;
 use crate::spi::Backend;
 use crate::supervision::Record;
+use crate::turn::{self, awaits_itself};
 use crate::{
     Actor, ActorRef, ActorSystemConfig, DeadLetterFeed, Error, ErrorKind, Event, Inbound, Outbound, Phase,
-    Result, Shed, Source, Spawn, Supervision,
+    Pid, Result, Shed, Source, Spawn, Supervision,
 };
 
 const DEFAULT_GRACE: Duration = Duration::from_secs(10);
@@ -47,9 +50,7 @@ struct Inner {
     users: Mutex<Record>,
     services: Mutex<Record>,
     phases: Phases,
-    /// Held while it is being shut down.
-    closing: tokio::sync::Mutex<()>,
-    ended: SetOnce<()>,
+    closing: Closing,
     events: Events,
     registry: Registry,
 }
@@ -139,17 +140,34 @@ impl System {
     ///
     /// # Errors
     ///
-    /// The failure of the actor that failed first. The others have ended, too, by then.
+    /// The failure of the actor that failed first. The others have ended, too, by then. In a handler or hook of one of
+    /// these actors it is [`AskedItself`](ErrorKind::AskedItself), at once.
     pub async fn wait_all(&self) -> Result<()> {
         let live = self.inner.registry.snapshot();
         let mut ends: FuturesUnordered<_> = live.iter().map(|actor| actor.head().end.wait()).collect();
         let mut first = Ok(());
-        while let Some(reason) = ends.next().await {
-            if let (Ok(()), Some(error)) = (&first, reason.failure()) {
-                first = Err(error.clone());
+        poll_fn(|cx| {
+            while let Some(reason) = ready!(self.poll_outside_turns("wait_all", ends.poll_next_unpin(cx))?) {
+                if let (Ok(()), Some(error)) = (&first, reason.failure()) {
+                    first = Err(error.clone());
+                }
             }
+            Poll::Ready(first.clone())
+        })
+        .await
+    }
+
+    /// What a poll gave, unless it is pending and is a poll in the turn of an actor of this system: what is awaited there
+    /// would come only after that turn.
+    pub(crate) fn poll_outside_turns<T>(&self, call: &'static str, polled: Poll<T>) -> Poll<Result<T>> {
+        match (polled, turn::current()) {
+            (Poll::Ready(ready), _) => Poll::Ready(Ok(ready)),
+            (Poll::Pending, Pid::NOBODY) => Poll::Pending,
+            (Poll::Pending, current) => match self.inner.registry.by_number(current) {
+                Some(actor) => Poll::Ready(Err(awaits_itself(&*actor, call))),
+                None => Poll::Pending,
+            },
         }
-        first
     }
 
     /// How long the path of a guardian is.
@@ -177,18 +195,8 @@ impl System {
         &self.inner.phases
     }
 
-    pub(crate) fn closing(&self) -> &tokio::sync::Mutex<()> {
+    pub(crate) fn closing(&self) -> &Closing {
         &self.inner.closing
-    }
-
-    /// A shutdown is through.
-    pub(crate) fn set_ended(&self) {
-        // Again, when somebody shuts down twice.
-        let _ = self.inner.ended.set(());
-    }
-
-    pub(crate) async fn ended(&self) {
-        self.inner.ended.wait().await;
     }
 
     pub(crate) fn record(&self, guardian: Guardian) -> MutexGuard<'_, Record> {
@@ -351,8 +359,7 @@ impl SystemBuilder {
             users: Mutex::default(),
             services: Mutex::default(),
             phases: Phases::new(self.phases)?,
-            closing: tokio::sync::Mutex::default(),
-            ended: SetOnce::new(),
+            closing: Closing::default(),
             events: Events::new(self.observers),
             registry: Registry::default(),
         };

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use tokio::time::Instant;
 
-use crate::Pid;
+use crate::envelope::Labelled;
+use crate::{Error, ErrorKind, Pid};
 
 thread_local! {
     static CURRENT: Cell<Pid> = const { Cell::new(Pid::NOBODY) };
@@ -14,6 +15,11 @@ thread_local! {
 /// The actor whose code is being polled on this thread.
 pub(crate) fn current() -> Pid {
     CURRENT.get()
+}
+
+/// The error of a call that an actor awaits in its own turn, and that could return only after it.
+pub(crate) fn awaits_itself(actor: &(impl Labelled + ?Sized), call: &'static str) -> Error {
+    Error::new(ErrorKind::AskedItself).about(actor).with("call", call)
 }
 
 /// Marks this thread as polling `pid`'s code until it is dropped.

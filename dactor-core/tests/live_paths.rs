@@ -244,7 +244,7 @@ fn a_deep_chain() {
         assert_eq!(last.path().segments().len(), depth + 1);
         let top = system.get::<Branch>("a").unwrap();
         top.kill();
-        top.wait().await;
+        top.wait().await.unwrap();
         assert_eq!(system.live(), 0);
         assert!(system.find(&last.path()).is_none());
     });

@@ -82,7 +82,7 @@ pub(super) async fn run(system: &System, config: Config) -> Answer {
     }
     let teller = system.spawn(Teller { config, accounts: accounts.clone(), paid: 0 }).await.runs();
     teller.tell(Start).runs();
-    teller.wait().await;
+    teller.wait().await.unwrap();
     let mut ledgers = Vec::with_capacity(config.accounts);
     for account in &accounts {
         ledgers.push(account.ask(Close).await.runs());

@@ -115,7 +115,7 @@ pub(super) async fn run(system: &System, config: Config) -> Consumption {
         let producer = Producer { production: Production::new(config, number), manager: manager.clone() };
         system.spawn(producer).await.runs().tell(Produce).runs();
     }
-    manager.wait().await;
+    manager.wait().await.unwrap();
     let mut consumed = Vec::new();
     for consumer in &consumers {
         consumed.push(consumer.ask(Leave).await.runs());

@@ -75,7 +75,7 @@ pub(super) async fn run(system: &System, config: Config) -> Vec<usize> {
         philosopher.tell(Round).runs();
     }
     for philosopher in &philosophers {
-        philosopher.wait().await;
+        philosopher.wait().await.unwrap();
     }
     let meals = arbitrator.ask(Meals).await.runs();
     arbitrator.stop();

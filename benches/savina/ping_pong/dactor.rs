@@ -55,7 +55,7 @@ pub(super) async fn run(system: &System, config: Config) -> u64 {
     let ponger = system.spawn(Ponger::default()).await.runs();
     let pinger = system.spawn(Pinger { ponger: ponger.clone(), left: config.pings }).await.runs();
     pinger.tell(Pong).runs();
-    pinger.wait().await;
+    pinger.wait().await.unwrap();
     let pings = ponger.ask(Count).await.runs();
     ponger.stop();
     pings

@@ -118,7 +118,7 @@ async fn ends(mut lab: Lab) {
             _ => {
                 assert!(reason.is_none(), "{reason:?}");
                 lab.clock().advance(9 * SECOND).await;
-                assert!(matches!(a.wait().await, StopReason::Drained));
+                assert!(matches!(a.wait().await.unwrap(), StopReason::Drained));
                 let rest = ["a restart: Panicked", "a 1", "a stop: drained, 0 children", "a drop"];
                 assert_eq!(journal.entries()[2..], rest);
                 continue;

@@ -176,7 +176,7 @@ async fn starting(lab: Lab) {
     let worker = Worker::on_start_telling(&journal, vec![1, 2, 3]);
     let actor = system.spawn(worker).bounded(2, Overflow::Reject).await.unwrap();
     actor.drain();
-    lab.soon("the actor ends", actor.wait()).await;
+    lab.soon("the actor ends", actor.wait()).await.unwrap();
     assert_eq!(journal.entries(), ["start", "MailboxFull", "1", "2", "stop: drained", "drop"]);
     assert_eq!(system.dead_letters(), 1);
 }
@@ -203,7 +203,7 @@ async fn through(lab: Lab) {
             lab.soon("a sender is done", sender).await.unwrap();
         }
         actor.drain();
-        lab.soon("the actor ends", actor.wait()).await;
+        lab.soon("the actor ends", actor.wait()).await.unwrap();
         let numbers: Vec<u32> = journal.entries().iter().filter_map(|entry| entry.parse().ok()).collect();
         for sender in 0..SENDERS {
             let own = numbers.iter().copied().filter(|number| number / EACH == sender);

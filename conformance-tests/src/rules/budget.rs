@@ -70,12 +70,12 @@ async fn window(mut lab: Lab) {
             continue;
         }
         a.tell(Boom("once more")).unwrap();
-        let reason = a.wait().await;
+        let reason = a.wait().await.unwrap();
         let error = reason.failure().expect("a failure");
         assert_eq!((error.kind(), named(error, "actor")), (ErrorKind::Panicked, Some("a")));
         assert_eq!(error.get("restart"), Some("refused: more than 2 restarts in 10s"));
         assert!(error.to_string().contains("once more"), "{error}");
-        let reason = parent.wait().await;
+        let reason = parent.wait().await.unwrap();
         let error = reason.failure().expect("a failure");
         assert_eq!((error.kind(), named(error, "child")), (ErrorKind::ChildFailed, Some("a")));
         assert!(error.to_string().contains("2 restarts in 10s"), "{error}");
@@ -103,7 +103,7 @@ async fn shared(lab: Lab) {
         let c = child(&lab, &parent, "c").await;
         assert_eq!(journal.count("c restart: Panicked"), 2 * (round + 1));
         c.tell(Boom("once more")).unwrap();
-        let reason = lab.soon("it ends", c.wait()).await;
+        let reason = lab.soon("it ends", c.wait()).await.unwrap();
         let error = reason.failure().expect("a failure");
         assert!(error.get("restart").is_some_and(|why| why.contains("2 restarts")), "{error}");
         let fresh = child(&lab, &parent, "c").await;
@@ -120,7 +120,7 @@ async fn failing_restarts(lab: Lab) {
     let parent = Plan::new("parent").child(plan).spawn(&system, &journal).await;
     let a = child(&lab, &parent, "a").await;
     a.tell(Boom("no")).unwrap();
-    let reason = lab.soon("it ends", a.wait()).await;
+    let reason = lab.soon("it ends", a.wait()).await.unwrap();
     assert_eq!(ending(&reason), "Failed");
     let error = reason.failure().expect("a failure");
     assert_eq!(error.get("hook"), Some("on_restart"));

@@ -31,7 +31,7 @@ impl Busy {
     pub(super) async fn handled(self, lab: &Lab) -> Vec<String> {
         self.gate.open();
         self.actor.drain();
-        lab.soon("the actor ends", self.actor.wait()).await;
+        lab.soon("the actor ends", self.actor.wait()).await.unwrap();
         let entries = self.journal.entries();
         entries[3..entries.len() - 2].to_vec()
     }

@@ -303,7 +303,7 @@ async fn dead(lab: Lab) {
         assert_eq!(lab.soon("it is over", ask()).await.unwrap_err().kind(), ErrorKind::Stopped);
         assert_eq!(ask().enqueue().unwrap_err().kind(), ErrorKind::Stopped);
         stopping.open();
-        lab.soon("the actor ends", desk.wait()).await;
+        lab.soon("the actor ends", desk.wait()).await.unwrap();
     }
 }
 
@@ -314,7 +314,7 @@ async fn end(lab: &Lab, end: End) {
     let busy = Busy::new(desk, lab.settings().patience, move |ask| ask.timeout(HOUR).cancel(cancel.clone()));
     let busy = busy.await;
     busy.end(lab, end).await;
-    lab.soon("the actor ends", busy.desk.wait()).await;
+    lab.soon("the actor ends", busy.desk.wait()).await.unwrap();
     token.cancel();
     assert_answered(Some(end), &busy.answers(lab).await);
 }
@@ -355,7 +355,7 @@ async fn runtime_dropped(lab: Lab) {
         Busy::new(desk, patience, move |ask| ask.cancel(cancel.clone())).await
     });
     let busy = lab.soon("the runtime is dropped", busy).await;
-    lab.soon("the actor ends", busy.desk.wait()).await;
+    lab.soon("the actor ends", busy.desk.wait()).await.unwrap();
     token.cancel();
     assert_answered(None, &busy.answers(&lab).await);
 }

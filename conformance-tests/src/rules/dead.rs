@@ -66,7 +66,7 @@ async fn all(lab: Lab) {
     actor.stop();
     gate.open();
     lab.soon("the asker is answered", asked).await.unwrap_err();
-    lab.soon("the actor ends", actor.wait()).await;
+    lab.soon("the actor ends", actor.wait()).await.unwrap();
     actor.try_tell(Note(4)).unwrap_err();
     lab.soon("an ask is refused", actor.ask(Hold(5, gate))).await.unwrap_err();
     let (hold, note) = (std::any::type_name::<Hold>(), std::any::type_name::<Note>());
@@ -188,7 +188,7 @@ async fn text(lab: Lab) {
     let system = lab.system();
     let actor = system.spawn(Postbox).await.unwrap();
     actor.stop();
-    lab.soon("the actor ends", actor.wait()).await;
+    lab.soon("the actor ends", actor.wait()).await.unwrap();
     let mut feed = system.dead_letter_feed();
     actor.tell(Open(7)).unwrap_err();
     lab.soon("an ask is refused", actor.ask(Open(8))).await.unwrap_err();
@@ -204,7 +204,7 @@ async fn lag(lab: Lab) {
     let system = lab.system();
     let actor = system.spawn(Postbox).await.unwrap();
     actor.stop();
-    lab.soon("the actor ends", actor.wait()).await;
+    lab.soon("the actor ends", actor.wait()).await.unwrap();
     let mut feed = system.dead_letter_feed();
     for number in 1..=SENT {
         actor.tell(Open(number as u32)).unwrap_err();

@@ -156,7 +156,7 @@ async fn ends(mut lab: Lab) {
     journal.wait_for("a>").await;
     actor.stop();
     assert_eq!(asked.await.unwrap_err().kind(), ErrorKind::Stopped);
-    actor.wait().await;
+    actor.wait().await.unwrap();
     assert_eq!(journal.entries(), ["start", "a>", "a< Stopped", "stop: stopped", "drop"]);
     assert_eq!(system.dead_letters(), 1, "the one that waited");
 
@@ -166,7 +166,7 @@ async fn ends(mut lab: Lab) {
     actor.tell(Note(1)).unwrap();
     journal.wait_for("a>").await;
     actor.stop();
-    actor.wait().await;
+    actor.wait().await.unwrap();
     assert_eq!(journal.entries(), ["start", "a>", "a< Stopped", "stop: stopped", "drop"]);
     assert_eq!(feed.next().await.unwrap().error.kind(), ErrorKind::Stopped);
     assert_eq!(system.dead_letters(), 1);
@@ -177,7 +177,7 @@ async fn ends(mut lab: Lab) {
     journal.wait_for("a>").await;
     actor.kill();
     assert_eq!(asked.await.unwrap_err().kind(), ErrorKind::Stopped);
-    actor.wait().await;
+    actor.wait().await.unwrap();
     assert_eq!(journal.entries(), ["start", "a>", "a< Stopped", "drop"]);
     assert_eq!(lab.clock().elapsed(), Duration::ZERO);
 
@@ -189,7 +189,7 @@ async fn ends(mut lab: Lab) {
     lab.clock().advance(ALMOST).await;
     assert!(actor.is_alive(), "a drain waits for the delay");
     lab.clock().advance(TICK).await;
-    actor.wait().await;
+    actor.wait().await.unwrap();
     assert_eq!(journal.entries(), ["start", "a>", "1", "a< ok", "stop: drained", "drop"]);
 }
 
@@ -312,7 +312,7 @@ async fn outbound_dead(mut lab: Lab) {
     let told = tokio::spawn(async move { sender.send(Note(2)).await });
     sent.wait_len(4).await;
     actor.stop();
-    actor.wait().await;
+    actor.wait().await.unwrap();
     assert!(!asked.is_finished() && !told.is_finished());
     lab.clock().advance(FIVE + TICK).await;
     assert_eq!(asked.await.unwrap().unwrap_err().kind(), ErrorKind::Stopped);

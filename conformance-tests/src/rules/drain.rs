@@ -63,7 +63,7 @@ async fn idle(lab: Lab) {
         }
         lab.rest().await;
         actor.drain();
-        assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Drained));
+        assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Drained));
         assert_eq!(journal.entries(), ["start", "1", "stop: drained", "drop"]);
     }
 }
@@ -84,7 +84,7 @@ async fn handling(lab: Lab) {
     assert!(actor.is_alive());
     gate.open();
     assert_eq!(lab.soon("the accepted ask is answered", asked).await.unwrap(), 3);
-    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Drained));
+    assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Drained));
     assert_eq!(journal.entries(), ["start", "hold 1", "held 1", "2", "3", "stop: drained", "drop"]);
     assert_eq!(system.dead_letters(), 1, "the refused ask");
 }
@@ -100,7 +100,7 @@ async fn long_queue(lab: Lab) {
     }
     actor.drain();
     gate.open();
-    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Drained));
+    assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Drained));
     let entries = journal.entries();
     let expected: Vec<String> = (0..count).map(|number| number.to_string()).collect();
     assert_eq!(entries[3..3 + count], expected);
@@ -123,7 +123,7 @@ async fn stop_wins(lab: Lab) {
             actor.drain();
         }
         gate.open();
-        assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Stopped));
+        assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Stopped));
         assert_eq!(journal.entries(), ["start", "hold 1", "held 1", "stop: stopped", "drop"]);
         assert_eq!(system.dead_letters(), 1);
     }
@@ -141,7 +141,7 @@ async fn refuses_itself(lab: Lab) {
     gate.open();
     let error = lab.soon("the handler answers", fed).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Failed, "the handler passes the refusal on");
-    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Drained));
+    assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Drained));
     let entries: Vec<_> = journal.entries().into_iter().filter(|entry| !entry.starts_with("error")).collect();
     assert_eq!(entries, ["start", "hold 1", "held 1", "3", "stop: drained", "drop"]);
     assert_eq!(system.dead_letters(), 1);

@@ -354,7 +354,7 @@ async fn kill_in_delay(lab: Lab) {
     desk.tell(give(1)).unwrap();
     journal.wait_for("a>").await;
     desk.kill();
-    desk.wait().await;
+    desk.wait().await.unwrap();
     assert_eq!(system.dead_letters(), 1, "the told message was never handled");
 }
 
@@ -435,7 +435,7 @@ async fn stop_headers(lab: Lab) {
     let desk = system.spawn(desk).await.unwrap();
     lab.soon("handled", desk.ask(give(1)).header(Tag(1)).timeout(FIVE)).await.unwrap();
     desk.stop();
-    lab.soon("ends", desk.wait()).await;
+    lab.soon("ends", desk.wait()).await.unwrap();
     assert_eq!(journal.entries(), ["[] false"]);
 }
 

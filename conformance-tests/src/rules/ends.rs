@@ -130,7 +130,7 @@ const LOST: [&str; 3] = ["dead Note", "dead Count", "dead TellMyself"];
 /// What every dead actor shows.
 async fn assert_dead(lab: &Lab, busy: &Busy, reason: &str) {
     let Busy { system, actor, .. } = busy;
-    assert_eq!(lab.soon("the actor ends", actor.wait()).await.to_string(), reason);
+    assert_eq!(lab.soon("the actor ends", actor.wait()).await.unwrap().to_string(), reason);
     assert!(!actor.is_alive());
     assert_eq!(system.live(), 0);
     let dead = system.dead_letters();
@@ -155,7 +155,7 @@ async fn assert_dead(lab: &Lab, busy: &Busy, reason: &str) {
     actor.stop();
     actor.drain();
     actor.kill();
-    assert_eq!(lab.soon("a late waiter is told", actor.wait()).await.to_string(), reason);
+    assert_eq!(lab.soon("a late waiter is told", actor.wait()).await.unwrap().to_string(), reason);
     assert_eq!(actor.stop_reason().expect("a reason").to_string(), reason);
     assert!(system.get::<Worker>("a").is_none());
     lab.soon("there is nobody to wait for", system.wait_all()).await.unwrap();
@@ -166,7 +166,7 @@ async fn assert_dead(lab: &Lab, busy: &Busy, reason: &str) {
 async fn assert_lost(lab: &Lab, busy: &mut Busy) {
     let asked = lab.soon("the queued ask is answered", &mut busy.asked).await;
     assert_eq!(asked.unwrap_err().kind(), ErrorKind::Stopped);
-    lab.soon("the actor ends", busy.actor.wait()).await;
+    lab.soon("the actor ends", busy.actor.wait()).await.unwrap();
     assert_eq!(busy.events.journal().entries(), LOST);
 }
 
@@ -184,7 +184,7 @@ async fn drained(lab: Lab) {
     busy.actor.drain();
     busy.gate.open();
     assert_eq!(lab.soon("the queued ask is answered", &mut busy.asked).await.unwrap(), 1);
-    lab.soon("the actor ends", busy.actor.wait()).await;
+    lab.soon("the actor ends", busy.actor.wait()).await.unwrap();
     assert_eq!(busy.journal.entries(), ["start", "hold 1", "held 1", "2", "stop: drained", "drop"]);
     assert_eq!(busy.events.journal().entries(), [""; 0]);
     assert_dead(&lab, &busy, "drained").await;
@@ -205,7 +205,7 @@ async fn failed(lab: Lab) {
     busy.gate.open();
     assert_eq!(lab.soon("the asker is answered", boom).await.unwrap_err().kind(), ErrorKind::Panicked);
     assert_eq!(lab.soon("the next is answered", after).await.unwrap_err().kind(), ErrorKind::Stopped);
-    let reason = lab.soon("the actor ends", busy.actor.wait()).await;
+    let reason = lab.soon("the actor ends", busy.actor.wait()).await.unwrap();
     assert_eq!(reason.failure().expect("a failure").kind(), ErrorKind::Panicked);
     assert_eq!(busy.journal.entries(), ["start", "hold 1", "held 1", "2", "drop"]);
     assert_eq!(busy.events.journal().entries(), ["failed Boom", "dead Note"]);
@@ -218,7 +218,7 @@ async fn native_stopped(lab: Lab) {
     busy.gate.open();
     assert_eq!(lab.soon("the running ask is answered", &mut busy.held).await.unwrap(), 1);
     let answered = lab.soon("the queued ask is answered", &mut busy.asked).await;
-    let reason = lab.soon("the actor ends", busy.actor.wait()).await.to_string();
+    let reason = lab.soon("the actor ends", busy.actor.wait()).await.unwrap().to_string();
     assert!(reason == "stopped" || reason == "drained", "{reason}");
     let journal = busy.journal.entries();
     assert_eq!(journal[journal.len() - 2..], [format!("stop: {reason}"), "drop".to_owned()]);

@@ -107,7 +107,7 @@ async fn stops(lab: Lab) {
     gate.open();
     assert_eq!(lab.soon("the asker is told", failing).await.unwrap_err().kind(), ErrorKind::Failed);
     assert_eq!(lab.soon("the next is told", after).await.unwrap_err().kind(), ErrorKind::Stopped);
-    let StopReason::Failed(error) = lab.soon("the actor ends", actor.wait()).await else {
+    let StopReason::Failed(error) = lab.soon("the actor ends", actor.wait()).await.unwrap() else {
         panic!("not failed")
     };
     assert_eq!((error.kind(), error.source().unwrap().to_string().as_str()), (ErrorKind::Failed, "enough"));
@@ -143,7 +143,7 @@ async fn on_error_panics(lab: Lab) {
         lab.soon("the asker is told", actor.ask(Fail("bad"))).await.unwrap_err().kind(),
         ErrorKind::Failed
     );
-    let StopReason::Failed(error) = lab.soon("the actor ends", actor.wait()).await else {
+    let StopReason::Failed(error) = lab.soon("the actor ends", actor.wait()).await.unwrap() else {
         panic!("not failed")
     };
     assert_eq!((error.kind(), error.get("hook")), (ErrorKind::Panicked, Some("on_error")));

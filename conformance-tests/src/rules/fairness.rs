@@ -60,7 +60,7 @@ async fn shares(lab: Lab) {
     }
     assert_eq!(busy.entries(), ["running"], "the others had to wait until the busy one was done");
     runner.kill();
-    lab.soon("the busy one ends", runner.wait()).await;
+    lab.soon("the busy one ends", runner.wait()).await.unwrap();
 }
 
 async fn leaves_no_tasks(lab: Lab) {
@@ -80,7 +80,10 @@ async fn leaves_no_tasks(lab: Lab) {
             _ => actor.tell(Boom("no")).unwrap(),
         }
     }
-    lab.soon("all have ended", join_all(actors.iter().map(|actor| actor.wait()))).await;
+    lab.soon("all have ended", join_all(actors.iter().map(|actor| actor.wait())))
+        .await
+        .into_iter()
+        .for_each(|end| drop(end.unwrap()));
     let gone = async {
         while alive() > before {
             tokio::task::yield_now().await;

@@ -175,7 +175,7 @@ async fn children_first(lab: Lab) {
     lab.soon("the child is busy", gate.reached()).await;
     parent.stop();
     gate.open();
-    assert!(matches!(lab.soon("the parent ends", parent.wait()).await, StopReason::Stopped));
+    assert!(matches!(lab.soon("the parent ends", parent.wait()).await.unwrap(), StopReason::Stopped));
     assert_eq!(system.live(), 0);
     assert!(matches!(child.stop_reason(), Some(StopReason::Stopped)));
     let entries = journal.entries();
@@ -221,7 +221,7 @@ async fn kill_kills_descendants(lab: Lab) {
             lab.soon("there", gate.reached()).await;
         }
         parent.kill();
-        let reason = lab.soon("the parent ends", parent.wait()).await;
+        let reason = lab.soon("the parent ends", parent.wait()).await.unwrap();
         assert!(matches!(reason, StopReason::Killed), "{place}: {reason}");
         assert_eq!(system.live(), 0, "{place}");
         assert_eq!(journal.entries().iter().filter(|entry| entry.ends_with("drop")).count(), 6, "{place}");
@@ -259,7 +259,7 @@ async fn drains_before_children(lab: Lab) {
     gate.open();
     assert_eq!(lab.soon("the queue is handled", found).await.unwrap(), Some(child.clone()));
     hold.open();
-    assert!(matches!(lab.soon("the parent ends", parent.wait()).await, StopReason::Drained));
+    assert!(matches!(lab.soon("the parent ends", parent.wait()).await.unwrap(), StopReason::Drained));
     assert!(matches!(child.stop_reason(), Some(StopReason::Drained)));
     let expected = [
         "parent held 1",
@@ -286,7 +286,7 @@ async fn failure_stops_children(lab: Lab) {
         } else {
             parent.tell(Fail("no")).unwrap()
         }
-        assert!(lab.soon("the parent ends", parent.wait()).await.failure().is_some());
+        assert!(lab.soon("the parent ends", parent.wait()).await.unwrap().failure().is_some());
         let ends = ["aa stop: stopped, 0 children", "aa drop", "a stop: stopped, 0 children", "a drop"];
         let last: &[&str] =
             if panics { &["parent drop"] } else { &["parent stop: Failed, 0 children", "parent drop"] };
@@ -332,7 +332,7 @@ async fn native_kill(lab: Lab) {
     let line = chain(&lab, &parent, 3).await;
     lab.native_kill(&parent).await;
     for member in &line {
-        assert!(matches!(lab.soon("all end", member.wait()).await, StopReason::Killed));
+        assert!(matches!(lab.soon("all end", member.wait()).await.unwrap(), StopReason::Killed));
     }
     assert!(!journal.entries().iter().any(|entry| entry.contains("stop:")), "{journal:?}");
     assert_eq!(system.live(), 0);
@@ -343,7 +343,7 @@ async fn native_stop(lab: Lab) {
     let parent =
         Plan::new("parent").child(Plan::new("a").child(Plan::new("aa"))).spawn(&system, &journal).await;
     lab.native_stop(&parent).await;
-    let reason = lab.soon("the parent ends", parent.wait()).await.to_string();
+    let reason = lab.soon("the parent ends", parent.wait()).await.unwrap().to_string();
     let stop = |name: &str| [format!("{name} stop: {reason}, 0 children"), format!("{name} drop")];
     assert_eq!(journal.entries()[3..], [stop("aa"), stop("a"), stop("parent")].concat());
     assert_eq!(system.live(), 0);
@@ -358,7 +358,7 @@ async fn runtime_dropped(lab: Lab) {
             plan.spawn(&inside, &notes).await
         })
         .await;
-    assert!(matches!(lab.soon("the parent has ended", parent.wait()).await, StopReason::Killed));
+    assert!(matches!(lab.soon("the parent has ended", parent.wait()).await.unwrap(), StopReason::Killed));
     lab.soon("all have ended", system.wait_all()).await.unwrap();
     assert_eq!(system.live(), 0);
     assert_eq!(journal.entries().iter().filter(|entry| entry.ends_with("drop")).count(), 3);
@@ -388,7 +388,7 @@ async fn names(lab: Lab) {
             1 => child.drain(),
             _ => child.kill(),
         }
-        lab.soon("the child ends", child.wait()).await;
+        lab.soon("the child ends", child.wait()).await.unwrap();
         assert_ne!(
             lab.soon("the name is free", one.ask(Bear(Plan::new("a")))).await.unwrap().unwrap(),
             child
@@ -413,7 +413,7 @@ async fn too_late(lab: Lab) {
     };
     refused(first.await.unwrap_err());
     gate.open();
-    lab.soon("the parent ends", parent.wait()).await;
+    lab.soon("the parent ends", parent.wait()).await.unwrap();
     refused(second.await.unwrap_err());
     assert_eq!((system.live(), journal.count("a start")), (0, 0));
 }
@@ -441,7 +441,7 @@ async fn unfinished(lab: Lab) {
     let spawning = tokio::spawn(spawn.into_future());
     lab.soon("the child starts", gate.reached()).await;
     parent.stop();
-    assert!(matches!(lab.soon("the parent ends", parent.wait()).await, StopReason::Stopped));
+    assert!(matches!(lab.soon("the parent ends", parent.wait()).await.unwrap(), StopReason::Stopped));
     let error = lab.soon("the spawn fails", spawning).await.unwrap().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::StartFailed);
     assert_eq!((system.live(), journal.count("a drop")), (0, 1));
@@ -455,7 +455,7 @@ async fn unfinished(lab: Lab) {
     let mut spawning = spawn.into_future();
     assert!(futures_util::poll!(&mut spawning).is_pending());
     parent.stop();
-    lab.soon("the parent ends", parent.wait()).await;
+    lab.soon("the parent ends", parent.wait()).await.unwrap();
     drop(spawning);
     assert_eq!(system.live(), 0);
 }
@@ -490,7 +490,7 @@ async fn asks_stopping(lab: Lab) {
     lab.soon("the child is busy", gate.reached()).await;
     parent.stop();
     gate.open();
-    lab.soon("the parent ends", parent.wait()).await;
+    lab.soon("the parent ends", parent.wait()).await.unwrap();
     let expected = [
         "a asked: Stopped",
         "a stop: stopped, 0 children",
@@ -590,7 +590,7 @@ async fn child_ends(lab: Lab) {
             "b" => child.drain(),
             _ => child.kill(),
         }
-        lab.soon("the child ends", child.wait()).await;
+        lab.soon("the child ends", child.wait()).await.unwrap();
         assert_eq!(lab.soon("the parent lives", parent.ask(Children())).await.unwrap(), count);
     }
     assert_eq!(system.live(), 2);

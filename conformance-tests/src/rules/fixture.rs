@@ -353,7 +353,7 @@ impl Busy {
             let answer = lab.soon("an asker is answered", asked).await;
             answers.push(answer.map_err(|error| error.kind()));
         }
-        lab.soon("the actor ends", self.desk.wait()).await;
+        lab.soon("the actor ends", self.desk.wait()).await.unwrap();
         answers
     }
 }

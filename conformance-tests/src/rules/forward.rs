@@ -126,7 +126,7 @@ async fn misdirected(lab: Lab) {
     other.kill();
     let error = lab.soon("the asker is told", waiting).await.unwrap_err();
     assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Stopped, Some("pekko://lab/user/o")));
-    lab.soon("the other one ends", other.wait()).await;
+    lab.soon("the other one ends", other.wait()).await.unwrap();
     let error = lab.soon("the asker is told", desk.ask(forward(&other, give(4)))).await.unwrap_err();
     assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Stopped, Some("pekko://lab/user/o")));
     assert_eq!(lab.soon("the actor goes on", desk.ask(give(1))).await.unwrap(), 1);

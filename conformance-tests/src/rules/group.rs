@@ -90,7 +90,8 @@ async fn kept(lab: Lab) {
     }
     let ids = (a.id(), b.id());
     let waiting = (a.clone(), b.clone());
-    let waiters = tokio::spawn(async move { (waiting.0.wait().await, waiting.1.wait().await) });
+    let waiters =
+        tokio::spawn(async move { (waiting.0.wait().await.unwrap(), waiting.1.wait().await.unwrap()) });
     let held = a.ask(Hold(1, gate.clone())).enqueue().unwrap();
     lab.soon("a is busy", gate.reached()).await;
     a.tell(Note(2)).unwrap();
@@ -180,7 +181,7 @@ async fn starting_and_stopping(lab: Lab) {
     last.open();
     let starting = lab.soon("it has started", spawning).await.unwrap().unwrap();
     lab.soon("it answers", starting.ask(Note(2))).await.unwrap();
-    assert_eq!(ending(&lab.soon("the other ends", stopping.wait()).await), "stopped");
+    assert_eq!(ending(&lab.soon("the other ends", stopping.wait()).await.unwrap()), "stopped");
     let of = |name: &str| {
         let own = journal.entries().into_iter().filter(|entry| entry.starts_with(name));
         own.map(|entry| entry[name.len() + 1..].to_owned()).collect::<Vec<_>>()
@@ -223,7 +224,7 @@ async fn asked_to_end(lab: Lab) {
             _ => a.kill(),
         }
         gate.open();
-        let reason = lab.soon("it ends", a.wait()).await;
+        let reason = lab.soon("it ends", a.wait()).await.unwrap();
         let (expected, entries): (_, &[&str]) = match end {
             "stop" => ("stopped", &["a drop"]),
             "drain" => (
@@ -248,7 +249,7 @@ async fn escalates_to_stopping(lab: Lab) {
     parent.stop();
     lab.soon("the other child ends", journal.wait_for("b drop")).await;
     gate.open();
-    assert!(matches!(lab.soon("the parent ends", parent.wait()).await, StopReason::Stopped));
+    assert!(matches!(lab.soon("the parent ends", parent.wait()).await.unwrap(), StopReason::Stopped));
     assert_eq!(ending(&a.stop_reason().unwrap()), "Panicked");
     assert_eq!(journal.count("parent stop: stopped, 0 children"), 1);
     assert_eq!((journal.count("parent restart: ChildFailed"), system.live()), (0, 0));
@@ -266,7 +267,7 @@ async fn two_escalate(lab: Lab) {
     lab.soon("the parent is busy", gate.reached()).await;
     for child in &children {
         child.tell(Boom("no")).unwrap();
-        assert_eq!(ending(&lab.soon("it ends", child.wait()).await), "Panicked");
+        assert_eq!(ending(&lab.soon("it ends", child.wait()).await.unwrap()), "Panicked");
     }
     gate.open();
     assert_eq!(lab.soon("the parent goes on", parent.ask(Children())).await.unwrap(), 0);

@@ -291,7 +291,7 @@ async fn waiting(lab: Lab) {
     lab.soon("the send is over", sent).await.unwrap().unwrap();
     assert_eq!(lab.soon("the ask is answered", asked).await.unwrap(), 3);
     desk.drain();
-    lab.soon("the actor ends", desk.wait()).await;
+    lab.soon("the actor ends", desk.wait()).await.unwrap();
     assert_eq!(journal.entries(), ["1", "2", "3", "4"]);
 
     let (journal, gate) = (Journal::new(), Gate::new());
@@ -301,7 +301,7 @@ async fn waiting(lab: Lab) {
     desk.header(Tag(2)).tell(note(&journal)).unwrap();
     desk.drain();
     gate.open();
-    lab.soon("the actor ends", desk.wait()).await;
+    lab.soon("the actor ends", desk.wait()).await.unwrap();
     assert_eq!(journal.entries(), ["1", "2"]);
 }
 
@@ -336,7 +336,7 @@ async fn hooks(lab: Lab) {
     lab.soon("the actor starts", spawned).await.unwrap().unwrap();
     assert_eq!(lab.soon("the early ask is answered", early).await.unwrap(), 9);
     desk.stop();
-    lab.soon("the actor ends", desk.wait()).await;
+    lab.soon("the actor ends", desk.wait()).await.unwrap();
     assert_eq!(journal.entries(), ["true", "1", "true", "2", "true", "3", "true", "4"]);
 }
 

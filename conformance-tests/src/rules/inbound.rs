@@ -301,7 +301,7 @@ async fn unseen(lab: Lab) {
     assert_eq!(lab.soon("the ask is answered", asked).await.unwrap_err().kind(), ErrorKind::Stopped);
     assert!(every_way(&lab, &actor).await.iter().all(|went| *went == Some(ErrorKind::Stopped)));
     stopping.open();
-    lab.soon("the actor ends", actor.wait()).await;
+    lab.soon("the actor ends", actor.wait()).await.unwrap();
     assert!(every_way(&lab, &actor).await.iter().all(|went| *went == Some(ErrorKind::Stopped)));
     assert_eq!(journal.entries(), ["a>", "a< ok"]);
 }

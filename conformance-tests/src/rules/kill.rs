@@ -85,7 +85,7 @@ async fn idle(lab: Lab) {
         }
         lab.rest().await;
         actor.kill();
-        assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Killed));
+        assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Killed));
         assert_eq!(journal.entries(), ["start", "1", "drop"]);
         assert_eq!(system.live(), 0);
     }
@@ -107,7 +107,7 @@ async fn handling(lab: Lab) {
         lab.soon("the queued asker is answered", queued).await.unwrap_err().kind(),
         ErrorKind::Stopped
     );
-    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Killed));
+    assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Killed));
     assert_eq!(journal.entries(), ["start", "hold 1", "drop"]);
     assert_eq!(events.journal().entries(), ["dead Note", "dead Note"]);
     assert_eq!(system.live(), 0);
@@ -120,7 +120,7 @@ async fn stopping(lab: Lab) {
     actor.stop();
     lab.soon("on_stop runs", gate.reached()).await;
     actor.kill();
-    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Killed));
+    assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Killed));
     assert_eq!(journal.entries(), ["start", "stop: stopped", "drop"]);
 }
 
@@ -139,7 +139,10 @@ async fn wins(lab: Lab) {
                 _ => actor.kill(),
             }
         }
-        assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Killed), "{order:?}");
+        assert!(
+            matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Killed),
+            "{order:?}"
+        );
         assert_eq!(journal.entries(), ["start", "hold 1", "drop"], "{order:?}");
     }
 }
@@ -150,7 +153,7 @@ async fn from_within(lab: Lab) {
         let actor = lab.system().spawn(Suicide(journal.clone())).await.unwrap();
         let asked = lab.soon("the asker is answered", actor.ask(End { awaits })).await;
         assert_eq!(asked.map_err(|error| error.kind()), answer);
-        assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Killed));
+        assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Killed));
         assert_eq!(journal.is_empty(), awaits, "{journal:?}");
         assert_eq!(journal.count("on_stop"), 0);
     }
@@ -163,7 +166,7 @@ async fn in_hooks(lab: Lab) {
     actor.tell(Fail("no")).unwrap();
     lab.soon("on_error runs", gate.reached()).await;
     actor.kill();
-    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Killed));
+    assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Killed));
     assert_eq!(journal.entries(), ["start", "error: no", "drop"]);
 
     let (journal, gate) = (Journal::new(), Gate::new());
@@ -172,7 +175,7 @@ async fn in_hooks(lab: Lab) {
     actor.tell(Boom("no")).unwrap();
     lab.soon("on_restart runs", gate.reached()).await;
     actor.kill();
-    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Killed));
+    assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Killed));
     assert_eq!(journal.entries(), ["make", "start", "drop", "make", "restart: Panicked", "drop"]);
     assert_eq!(system.live(), 0);
 }
@@ -184,7 +187,7 @@ async fn busy(lab: Lab) {
     lab.soon("the handler runs", journal.wait_for("spinning")).await;
     actor.kill();
     assert_eq!(lab.soon("the asker is answered", asked).await.unwrap_err().kind(), ErrorKind::Interrupted);
-    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Killed));
+    assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Killed));
 }
 
 async fn taken(lab: Lab) {
@@ -192,7 +195,7 @@ async fn taken(lab: Lab) {
     let actor = lab.system().spawn(Suicide(journal.clone())).await.unwrap();
     let asked = lab.soon("the asker is answered", actor.ask(EndEarly)).await;
     assert!(asked.is_ok(), "{asked:?}");
-    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Killed));
+    assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Killed));
     assert_eq!(journal.entries(), ["went on"]);
 }
 

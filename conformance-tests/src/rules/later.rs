@@ -304,7 +304,7 @@ impl Owing {
     }
 
     async fn assert_settled(self, lab: &Lab) {
-        lab.soon("the actor ends", self.desk.wait()).await;
+        lab.soon("the actor ends", self.desk.wait()).await.unwrap();
         let error = lab.soon("the asker is told", self.kept).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NoReply);
         lab.soon("what was piped is given up", self.journal.wait_for("given up")).await;

@@ -110,7 +110,7 @@ impl Line {
         assert_eq!(sent.unwrap_err().kind(), ErrorKind::Stopped);
         let asked = lab.soon("the asker is answered", self.asker).await;
         assert_eq!(asked.unwrap_err().kind(), ErrorKind::Stopped);
-        lab.soon("the actor ends", self.actor.wait()).await;
+        lab.soon("the actor ends", self.actor.wait()).await.unwrap();
         assert_eq!(self.system.dead_letters(), dead);
     }
 }
@@ -134,7 +134,7 @@ async fn ends(lab: Lab) {
     let failed = queue(system, gate, journal, actor).await;
     let (actor, gate) = (failed.actor.clone(), failed.gate.clone());
     gate.open();
-    lab.soon("the actor ends", actor.wait()).await;
+    lab.soon("the actor ends", actor.wait()).await.unwrap();
     // The send got in when the panicking message was taken, and died in the queue.
     lab.soon("the sender is answered", failed.sender).await.unwrap().unwrap();
     let asked = lab.soon("the asker is answered", failed.asker).await;
@@ -150,7 +150,7 @@ async fn drained(lab: Lab) {
     line.gate.open();
     lab.soon("the sender gets in", line.sender).await.unwrap().unwrap();
     assert_eq!(lab.soon("the asker is answered", line.asker).await.unwrap(), 3);
-    lab.soon("the actor ends", line.actor.wait()).await;
+    lab.soon("the actor ends", line.actor.wait()).await.unwrap();
     assert_eq!(line.journal.entries(), ["start", "hold 0", "held 0", "1", "2", "3", "stop: drained", "drop"]);
     assert_eq!(line.system.dead_letters(), 1, "the late one");
 }
@@ -165,7 +165,7 @@ async fn too_late(lab: Lab) {
     let late = lab.soon("a send to a stopping actor fails", actor.send(Note(9))).await;
     assert_eq!(late.unwrap_err().kind(), ErrorKind::Stopped);
     stopping.open();
-    lab.soon("the actor ends", actor.wait()).await;
+    lab.soon("the actor ends", actor.wait()).await.unwrap();
     let late = lab.soon("a send to an ended actor fails", actor.send(Note(9))).await;
     assert_eq!(late.unwrap_err().kind(), ErrorKind::Stopped);
     line.answered(&lab, 5).await;
@@ -175,7 +175,7 @@ async fn native_stop(lab: Lab) {
     let line = line(&lab, Hooks::default()).await;
     lab.native_stop(&line.actor).await;
     line.gate.open();
-    lab.soon("the actor ends", line.actor.wait()).await;
+    lab.soon("the actor ends", line.actor.wait()).await.unwrap();
     // Handled or refused: a native stop may handle what was accepted.
     let sent = lab.soon("the sender is answered", line.sender).await.unwrap();
     let asked = lab.soon("the asker is answered", line.asker).await;

@@ -22,6 +22,7 @@ mod group;
 mod handover;
 mod headers;
 mod inbound;
+mod inside;
 mod kill;
 mod later;
 mod line;
@@ -88,6 +89,7 @@ static ALL: &[&[Rule]] = &[
     streams::RULES,
     shutdown::RULES,
     phases::RULES,
+    inside::RULES,
     bound::RULES,
     line::RULES,
     priority::RULES,

@@ -134,7 +134,7 @@ async fn two_systems(lab: Lab) {
     assert_ne!(a, b);
     assert_eq!((one.get::<Worker>("a"), two.get::<Worker>("a")), (Some(a.clone()), Some(b.clone())));
     a.stop();
-    lab.soon("the first ends", a.wait()).await;
+    lab.soon("the first ends", a.wait()).await.unwrap();
     assert!(one.get::<Worker>("a").is_none());
     assert_eq!(lab.soon("the second lives", two.get::<Worker>("a").unwrap().ask(Note(1))).await.unwrap(), 1);
     assert_eq!(second.entries(), ["start", "1"]);
@@ -152,7 +152,7 @@ async fn identity(lab: Lab) {
     }
     assert_ne!(named.id(), unnamed.id());
     unnamed.kill();
-    lab.soon("the actor ends", unnamed.wait()).await;
+    lab.soon("the actor ends", unnamed.wait()).await.unwrap();
     let error = unnamed.tell(Look).unwrap_err();
     let label = format!("pekko://lab/user/${}", unnamed.id());
     assert_eq!(
@@ -172,7 +172,7 @@ async fn reused(lab: Lab) {
             2 => actor.kill(),
             _ => actor.tell(crate::actors::Boom("no")).unwrap(),
         }
-        lab.soon("the actor ends", actor.wait()).await;
+        lab.soon("the actor ends", actor.wait()).await.unwrap();
         old.push(actor);
     }
     let journal = Journal::new();

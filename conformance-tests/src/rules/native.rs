@@ -86,7 +86,7 @@ async fn stop_idle(lab: Lab) {
     let actor = lab.system().spawn(Worker::new(&journal)).await.unwrap();
     lab.soon("the actor answers", actor.ask(Note(1))).await.unwrap();
     lab.native_stop(&actor).await;
-    let reason = lab.soon("the actor ends", actor.wait()).await;
+    let reason = lab.soon("the actor ends", actor.wait()).await.unwrap();
     assert!(matches!(reason, StopReason::Stopped | StopReason::Drained), "{reason}");
     assert_eq!(
         journal.entries(),
@@ -104,7 +104,7 @@ async fn stop_handling(lab: Lab) {
     assert_eq!(journal.entries(), ["start", "hold 1"], "the handler is neither dropped nor overtaken");
     gate.open();
     assert_eq!(lab.soon("the running ask is answered", held).await.unwrap(), 1);
-    let reason = lab.soon("the actor ends", actor.wait()).await;
+    let reason = lab.soon("the actor ends", actor.wait()).await.unwrap();
     assert!(matches!(reason, StopReason::Stopped | StopReason::Drained), "{reason}");
     assert_eq!(journal.entries()[..3], ["start", "hold 1", "held 1"]);
     assert_eq!(journal.entries()[3..], [format!("stop: {reason}"), "drop".to_owned()]);
@@ -121,7 +121,7 @@ async fn stop_within_a_turn(lab: Lab) {
     }
     lab.native_stop(&actor).await;
     gate.open();
-    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Stopped));
+    assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Stopped));
     let entries = journal.entries();
     let handled = entries.len() - 5;
     assert!(handled <= TURN, "{handled} further messages were handled");
@@ -144,7 +144,7 @@ async fn drain(lab: Lab) {
     lab.native_drain(&actor).await;
     gate.open();
     assert_eq!(lab.soon("the last ask is answered", asked).await.unwrap(), count as u32);
-    let reason = lab.soon("the actor ends", actor.wait()).await;
+    let reason = lab.soon("the actor ends", actor.wait()).await.unwrap();
     assert!(matches!(reason, StopReason::Stopped | StopReason::Drained), "{reason}");
     let entries = journal.entries();
     let expected: Vec<String> = (0..count).map(|number| number.to_string()).collect();
@@ -158,7 +158,7 @@ async fn kill_idle(lab: Lab) {
     let actor = system.spawn(Worker::new(&journal)).name("a").await.unwrap();
     lab.soon("the actor answers", actor.ask(Note(1))).await.unwrap();
     lab.native_kill(&actor).await;
-    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Killed));
+    assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Killed));
     assert_eq!(journal.entries(), ["start", "1", "drop"]);
     assert_eq!(system.live(), 0);
     assert!(system.get::<Worker>("a").is_none());
@@ -177,7 +177,7 @@ async fn kill_handling(lab: Lab) {
         lab.soon("the queued asker is answered", queued).await.unwrap_err().kind(),
         ErrorKind::Stopped
     );
-    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Killed));
+    assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Killed));
     assert_eq!(journal.entries(), ["start", "hold 1", "drop"]);
     assert_eq!(system.dead_letters(), 2);
 }
@@ -189,6 +189,6 @@ async fn kill_stopping(lab: Lab) {
     actor.stop();
     lab.soon("on_stop runs", gate.reached()).await;
     lab.native_kill(&actor).await;
-    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Killed));
+    assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Killed));
     assert_eq!(journal.entries(), ["start", "stop: stopped", "drop"]);
 }

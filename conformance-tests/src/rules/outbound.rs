@@ -324,7 +324,7 @@ async fn dead(lab: Lab) {
     lab.soon("the actor is in `on_stop`", stopping.reached()).await;
     assert_eq!(every_way(&lab, &actor).await, [Some(ErrorKind::Stopped); 10]);
     stopping.open();
-    lab.soon("the actor ends", actor.wait()).await;
+    lab.soon("the actor ends", actor.wait()).await.unwrap();
     assert_eq!(every_way(&lab, &actor).await, [Some(ErrorKind::Stopped); 10]);
     assert_eq!((journal.count("a>"), journal.count("a< Stopped"), journal.len()), (20, 8, 28));
     assert_eq!(every_way(&lab, &refused).await, [Some(ErrorKind::Dropped); 10]);

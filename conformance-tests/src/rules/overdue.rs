@@ -192,7 +192,7 @@ async fn making_panics(mut lab: Lab) {
     let fails = || -> Do { panic!("no message") };
     now(&lab, &desk, move |ctx| drop(ctx.every(SECOND, fails).unwrap())).await;
     lab.clock().advance(SECOND).await;
-    let reason = desk.wait().await;
+    let reason = desk.wait().await.unwrap();
     let error = reason.failure().expect("a failure");
     assert_eq!(error.kind(), ErrorKind::Panicked);
     assert!(error.to_string().contains("no message"), "{error}");

@@ -94,7 +94,7 @@ async fn value_stops(lab: Lab) {
     let after = actor.ask(Note(2)).enqueue().unwrap();
     gate.open();
     assert_eq!(lab.soon("the next is told", after).await.unwrap_err().kind(), ErrorKind::Stopped);
-    let StopReason::Failed(error) = lab.soon("the actor ends", actor.wait()).await else {
+    let StopReason::Failed(error) = lab.soon("the actor ends", actor.wait()).await.unwrap() else {
         panic!("not failed")
     };
     assert_eq!((error.kind(), error.get("message")), (ErrorKind::Panicked, Some(type_name::<Boom>())));
@@ -123,7 +123,7 @@ async fn directive(lab: Lab) {
         .await
         .unwrap();
     actor.tell(Boom("bang")).unwrap();
-    let reason = lab.soon("the actor ends", actor.wait()).await;
+    let reason = lab.soon("the actor ends", actor.wait()).await.unwrap();
     assert_eq!(reason.failure().expect("a failure").kind(), ErrorKind::Panicked);
     assert_eq!(journal.entries(), ["make", "start", "drop"]);
 }
@@ -152,7 +152,7 @@ async fn drop_panics(lab: Lab) {
     actor.tell(Boom("bang")).unwrap();
     assert_eq!(lab.soon("the actor is restarted", actor.ask(Note(1))).await.unwrap(), 1);
     actor.stop();
-    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Stopped));
+    assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Stopped));
     assert_eq!(
         journal.entries(),
         ["make", "start", "drop", "make", "restart: Panicked", "1", "stop: stopped", "drop"]
@@ -171,7 +171,7 @@ async fn message_panics(lab: Lab) {
     actor.stop();
     gate.open();
     assert_eq!(lab.soon("the ask is answered", asked).await.unwrap_err().kind(), ErrorKind::Stopped);
-    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Stopped));
+    assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Stopped));
     assert_eq!(system.dead_letters(), 3);
     assert_eq!(system.live(), 0);
 }
@@ -190,7 +190,7 @@ async fn observer_panics(lab: Lab) {
     actor.tell(crate::actors::Fail("no")).unwrap();
     assert_eq!(lab.soon("the actor goes on", actor.ask(Note(1))).await.unwrap(), 1);
     actor.stop();
-    lab.soon("the actor ends", actor.wait()).await;
+    lab.soon("the actor ends", actor.wait()).await.unwrap();
     assert_eq!(actor.tell(Note(2)).unwrap_err().kind(), ErrorKind::Stopped);
     assert_eq!((before.len(), after.len()), (4, 4), "spawned, failed, stopped, dead letter");
     assert_eq!(system.dead_letters(), 1);

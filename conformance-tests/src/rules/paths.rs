@@ -246,7 +246,7 @@ async fn printed(lab: Lab) {
         worker.tell(Boom("bang")).unwrap();
         lab.soon("it is restarted", worker.ask(Note(1))).await.unwrap();
         worker.kill();
-        assert!(matches!(lab.soon("it ends", worker.wait()).await, StopReason::Killed));
+        assert!(matches!(lab.soon("it ends", worker.wait()).await.unwrap(), StopReason::Killed));
         worker.tell(Note(2)).unwrap_err();
         let printed = std::mem::take(&mut *seen.lock().unwrap());
         assert_eq!(printed.len(), 5, "started, failed, restarted, ended, a dead letter: {printed:?}");
@@ -267,12 +267,12 @@ async fn incarnations(lab: Lab) {
             2 => actor.kill(),
             _ => actor.tell(Boom("bang")).unwrap(),
         }
-        lab.soon("the actor ends", actor.wait()).await;
+        lab.soon("the actor ends", actor.wait()).await.unwrap();
         assert_free(&system, &actor).await;
     }
     let unnamed = system.spawn(Worker::new(&Journal::new())).await.unwrap();
     unnamed.stop();
-    lab.soon("the actor ends", unnamed.wait()).await;
+    lab.soon("the actor ends", unnamed.wait()).await.unwrap();
     assert!(system.find(&unnamed.path()).is_none() && system.find(&unnamed.path().without_uid()).is_none());
 }
 
@@ -280,7 +280,7 @@ async fn native_stop(lab: Lab) {
     let system = lab.system();
     let actor = system.spawn(Worker::new(&Journal::new())).name("a").await.unwrap();
     lab.native_stop(&actor).await;
-    lab.soon("the actor ends", actor.wait()).await;
+    lab.soon("the actor ends", actor.wait()).await.unwrap();
     assert_free(&system, &actor).await;
 }
 
@@ -288,7 +288,7 @@ async fn native_kill(lab: Lab) {
     let system = lab.system();
     let actor = system.spawn(Worker::new(&Journal::new())).name("a").await.unwrap();
     lab.native_kill(&actor).await;
-    lab.soon("the actor ends", actor.wait()).await;
+    lab.soon("the actor ends", actor.wait()).await.unwrap();
     assert_free(&system, &actor).await;
 }
 
@@ -300,7 +300,7 @@ async fn runtime_dropped(lab: Lab) {
             move || async move { spawner.spawn(Worker::new(&Journal::new())).name("a").await.unwrap() },
         );
     let actor = lab.soon("the runtime is dropped", born).await;
-    lab.soon("the actor ends", actor.wait()).await;
+    lab.soon("the actor ends", actor.wait()).await.unwrap();
     assert_free(&system, &actor).await;
 }
 
@@ -314,7 +314,7 @@ async fn stopping(lab: Lab) {
     let error = system.spawn(Worker::new(&Journal::new())).name("a").await.unwrap_err();
     assert_eq!((error.kind(), error.get("actor")), (ErrorKind::NameTaken, Some("pekko://lab/user/a")));
     gate.open();
-    lab.soon("the actor ends", actor.wait()).await;
+    lab.soon("the actor ends", actor.wait()).await.unwrap();
     assert_free(&system, &actor).await;
 }
 

@@ -232,7 +232,7 @@ async fn starting(lab: Lab) {
     gate.open();
     lab.soon("the actor starts", spawned).await.unwrap().unwrap();
     actor.drain();
-    lab.soon("the actor ends", actor.wait()).await;
+    lab.soon("the actor ends", actor.wait()).await.unwrap();
     assert_eq!(journal.entries()[1..4], ["2", "1", "0"]);
 }
 
@@ -256,7 +256,7 @@ async fn wakes(lab: Lab) {
 
 /// Everything that waited is answered, and counted.
 async fn buried(lab: &Lab, busy: Busy, asks: [PendingReply<Note>; 3], dead: u64) {
-    lab.soon("the actor ends", busy.actor.wait()).await;
+    lab.soon("the actor ends", busy.actor.wait()).await.unwrap();
     for asked in asks {
         let error = lab.soon("an asker is answered", asked).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Stopped);
@@ -276,7 +276,7 @@ async fn ends(lab: Lab) {
         assert_eq!(error.kind(), ErrorKind::Stopped);
     }
     stopping.open();
-    lab.soon("the actor ends", stopped.actor.wait()).await;
+    lab.soon("the actor ends", stopped.actor.wait()).await.unwrap();
     for priority in LANES {
         let back = stopped.actor.at(priority).try_tell(Note(9)).unwrap_err();
         assert_eq!((back.reason.kind(), back.message.0), (ErrorKind::Stopped, 9));
@@ -309,7 +309,7 @@ async fn native_stop(lab: Lab) {
     let asks = ask_each(&busy.actor);
     lab.native_stop(&busy.actor).await;
     busy.gate.open();
-    lab.soon("the actor ends", busy.actor.wait()).await;
+    lab.soon("the actor ends", busy.actor.wait()).await.unwrap();
     // Handled or refused: a native stop may handle what was accepted.
     let mut refused = 0;
     for asked in asks {

@@ -114,7 +114,7 @@ async fn adds_up(lab: Lab) {
             returned += counts.0;
             refused += counts.1;
         }
-        lab.soon("the actor ends", actor.wait()).await;
+        lab.soon("the actor ends", actor.wait()).await.unwrap();
         let (handled, dead) = (handled.load(Ordering::SeqCst), system.dead_letters());
         assert_eq!(
             handled + dead + returned,
@@ -150,7 +150,7 @@ async fn all_answered(lab: Lab) {
                 Err(error) => panic!("seed {seed}, round {round}: {error}"),
             }
         }
-        lab.soon("the actor ends", actor.wait()).await;
+        lab.soon("the actor ends", actor.wait()).await.unwrap();
         let (handled, dead) = (handled.load(Ordering::SeqCst), system.dead_letters());
         assert_eq!((replies, refusals), (handled, dead), "seed {seed}, round {round}");
         assert_eq!(replies + refusals, 30, "seed {seed}, round {round}");
@@ -174,7 +174,7 @@ async fn one_name(lab: Lab) {
                             yields(dice.roll(4)).await;
                             alive.fetch_sub(1, Ordering::SeqCst);
                             end(&actor, dice.roll(3));
-                            actor.wait().await;
+                            actor.wait().await.unwrap();
                         }
                         Err(error) => assert_eq!(error.kind(), ErrorKind::NameTaken, "seed {seed}"),
                     }

@@ -80,7 +80,7 @@ async fn recipient(lab: Lab) {
     assert_eq!(journal.entries(), ["start", "hold 0", "held 0", "1", "2", "3", "4", "5", "6"]);
     assert_eq!(recipient.id(), actor.id());
     actor.stop();
-    lab.soon("the actor ends", actor.wait()).await;
+    lab.soon("the actor ends", actor.wait()).await.unwrap();
     assert_eq!(recipient.tell(Note(7)).unwrap_err().get("actor"), Some("pekko://lab/user/a"));
     let back = recipient.try_tell(Note(8)).unwrap_err();
     assert_eq!((back.message.0, back.reason.kind()), (8, ErrorKind::Stopped));
@@ -106,7 +106,7 @@ async fn weak(lab: Lab) {
     actor.tell(Tick).unwrap();
     lab.soon("the actor works", journal.wait_len(2)).await;
     actor.stop();
-    lab.soon("the actor ends", actor.wait()).await;
+    lab.soon("the actor ends", actor.wait()).await.unwrap();
     assert_eq!(Arc::strong_count(&kept), 1, "the instance is gone when wait returns");
     assert_eq!(weak.upgrade(), Some(actor.clone()), "a ref exists");
     drop(actor);
@@ -142,7 +142,7 @@ async fn exchange(lab: &Lab, here: System, there: System) {
     lab.soon("both were told", journal.wait_len(2)).await;
     assert_eq!(journal.entries(), ["tick", "tick"]);
     far.kill();
-    lab.soon("the far one ends", far.wait()).await;
+    lab.soon("the far one ends", far.wait()).await.unwrap();
     let error = lab.soon("the near one learns it", near.ask(Greet(far.clone()))).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Failed);
     assert!(near.is_alive());

@@ -74,7 +74,7 @@ async fn killed(lab: Lab) {
         assert_eq!(told(held), (ErrorKind::Interrupted, true), "{scoped} {interceptors}");
         let queued = lab.soon("the queued asker is answered", queued).await;
         assert_eq!(told(queued), (ErrorKind::Stopped, false), "{scoped} {interceptors}");
-        lab.soon("the actor ends", desk.wait()).await;
+        lab.soon("the actor ends", desk.wait()).await.unwrap();
         assert_eq!(journal.count("a< Interrupted"), interceptors);
         assert_eq!(journal.count("a< Stopped"), 0, "{journal:?}");
     }
@@ -87,7 +87,7 @@ async fn killed(lab: Lab) {
     desk.kill();
     let delayed = lab.soon("the asker is answered", delayed).await;
     assert_eq!(told(delayed), (ErrorKind::Stopped, false));
-    lab.soon("the actor ends", desk.wait()).await;
+    lab.soon("the actor ends", desk.wait()).await.unwrap();
     assert_eq!(journal.entries(), ["a>", "a< Stopped"]);
 }
 
@@ -177,7 +177,7 @@ async fn answered(lab: Lab) {
     }
 
     desk.stop();
-    lab.soon("the actor ends", desk.wait()).await;
+    lab.soon("the actor ends", desk.wait()).await.unwrap();
     assert_eq!(told(lab.soon("it is refused", desk.ask(give(1))).await), (ErrorKind::Stopped, false));
 }
 
@@ -210,7 +210,7 @@ async fn passed_on(lab: Lab) {
     assert_eq!((told(direct), count.load(Ordering::SeqCst)), ((ErrorKind::MailboxFull, false), 3));
 
     full.kill();
-    lab.soon("the other one ends", full.wait()).await;
+    lab.soon("the other one ends", full.wait()).await.unwrap();
     let routed = lab.soon("it is refused", desk.ask(forward(&full))).await;
     assert_eq!(told(routed), (ErrorKind::Stopped, true));
     let refusing = Spy::new("a", &Journal::new()).always(Verdict::Reject("no".into()));

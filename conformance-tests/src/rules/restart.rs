@@ -90,7 +90,7 @@ async fn waiters_survive(lab: Lab) {
     let actor = lab.system().spawn(Worker::factory(&journal, Hooks::default())).await.unwrap();
     let weak = actor.downgrade();
     let waiting = actor.clone();
-    let waiter = tokio::spawn(async move { waiting.wait().await });
+    let waiter = tokio::spawn(async move { waiting.wait().await.unwrap() });
     actor.tell(Boom("bang")).unwrap();
     lab.soon("the actor is restarted", actor.ask(Note(1))).await.unwrap();
     assert!(!waiter.is_finished());
@@ -122,7 +122,7 @@ async fn held(lab: Lab) {
     actor.tell(Note(2)).unwrap();
     actor.stop();
     gate.open();
-    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Stopped));
+    assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Stopped));
     assert_eq!(
         journal.entries(),
         ["make", "start", "drop", "make", "restart: Panicked", "stop: stopped", "drop"]
@@ -144,7 +144,7 @@ async fn fails(lab: Lab) {
         let after = actor.ask(Note(2)).enqueue().unwrap();
         gate.open();
         assert_eq!(lab.soon("the next is told", after).await.unwrap_err().kind(), ErrorKind::Stopped);
-        let StopReason::Failed(error) = lab.soon("the actor ends", actor.wait()).await else {
+        let StopReason::Failed(error) = lab.soon("the actor ends", actor.wait()).await.unwrap() else {
             panic!("not failed")
         };
         assert_eq!((error.kind(), error.get("hook")), (kind, Some("on_restart")));
@@ -162,7 +162,7 @@ async fn fails(lab: Lab) {
     let once = Supervision::one_for_one().budget(1, Duration::from_secs(600));
     let actor = lab.system().spawn(factory).supervision(once).await.unwrap();
     actor.tell(Boom("bang")).unwrap();
-    let StopReason::Failed(error) = lab.soon("the actor ends", actor.wait()).await else {
+    let StopReason::Failed(error) = lab.soon("the actor ends", actor.wait()).await.unwrap() else {
         panic!("not failed")
     };
     assert_eq!((error.kind(), error.get("hook")), (ErrorKind::Panicked, Some("factory")));
@@ -173,7 +173,7 @@ async fn no_factory(lab: Lab) {
     let restart = Supervision::one_for_one().always(Directive::Restart);
     let actor = lab.system().spawn(Worker::new(&journal)).supervision(restart).name("a").await.unwrap();
     actor.tell(Boom("bang")).unwrap();
-    let StopReason::Failed(error) = lab.soon("the actor ends", actor.wait()).await else {
+    let StopReason::Failed(error) = lab.soon("the actor ends", actor.wait()).await.unwrap() else {
         panic!("not failed")
     };
     assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Failed, Some("pekko://lab/user/a")));

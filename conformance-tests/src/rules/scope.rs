@@ -96,7 +96,7 @@ async fn leaves_last(lab: Lab) {
     *slot.lock().unwrap() = Some(desk.ask(pass(&gate)).enqueue().unwrap());
     lab.soon("the handler runs", gate.reached()).await;
     desk.kill();
-    lab.soon("the actor ends", desk.wait()).await;
+    lab.soon("the actor ends", desk.wait()).await.unwrap();
     let pending = slot.lock().unwrap().take().unwrap();
     assert_eq!(lab.soon("the answer comes", pending).await.unwrap_err().kind(), ErrorKind::Interrupted);
     assert_eq!(journal.entries(), ["a>", "a< Interrupted"]);

@@ -152,7 +152,7 @@ async fn selects(lab: Lab) {
     gate.open();
 
     spare.stop();
-    lab.soon("one ends", spare.wait()).await;
+    lab.soon("one ends", spare.wait()).await.unwrap();
     assert_eq!(places(&select(&system, "/user/pool/spare")), [""; 0]);
     let all = select(&system, "/user/pool/*");
     assert_eq!(all.identify().len(), 4);
@@ -209,7 +209,7 @@ async fn misses(lab: Lab) {
     let letter = lab.soon("a dead letter comes", feed.next()).await.unwrap();
     assert_eq!((letter.actor.as_str(), letter.error.kind()), ("pekko://lab/user/pool", ErrorKind::Stopped));
     gate.open();
-    lab.soon("the pool ends", pool.wait()).await;
+    lab.soon("the pool ends", pool.wait()).await.unwrap();
     assert_eq!(all.tell::<Folder, _>(Mark(3)), 0);
     let letter = lab.soon("a dead letter comes", feed.next()).await.unwrap();
     assert_eq!(

@@ -180,7 +180,7 @@ async fn ended(lab: Lab) {
     lab.soon("the actor is in `on_stop`", stopping.reached()).await;
     assert_eq!(actor.tell(Note(4)).unwrap_err().kind(), ErrorKind::Stopped);
     stopping.open();
-    lab.soon("the actor ends", actor.wait()).await;
+    lab.soon("the actor ends", actor.wait()).await.unwrap();
     assert_eq!(actor.tell(Note(5)).unwrap_err().kind(), ErrorKind::Stopped);
     assert_eq!(system.dead_letters(), 5);
 }

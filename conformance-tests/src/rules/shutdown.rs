@@ -83,7 +83,7 @@ async fn drains(lab: Lab) {
     second.tell(Note(2)).unwrap();
     let closing = system.clone();
     let shutdown = tokio::spawn(async move { closing.shutdown().await });
-    assert!(matches!(lab.soon("the idle one ends", first.wait()).await, StopReason::Drained));
+    assert!(matches!(lab.soon("the idle one ends", first.wait()).await.unwrap(), StopReason::Drained));
     assert!(!shutdown.is_finished(), "one actor still lives");
     gate.open();
     lab.soon("the shutdown returns", shutdown).await.unwrap().unwrap();
@@ -199,7 +199,7 @@ async fn starting(mut lab: Lab) {
     slow.open();
     lab.clock().advance(2 * SECOND).await;
     let started = one.await.unwrap().unwrap();
-    assert!(matches!(started.wait().await, StopReason::Drained));
+    assert!(matches!(started.wait().await.unwrap(), StopReason::Drained));
     assert_eq!(first.entries(), ["start", "stop: drained", "drop"]);
     assert_eq!(two.await.unwrap().unwrap_err().kind(), ErrorKind::StartFailed);
     assert_eq!(second.entries(), ["start", "drop"]);

@@ -144,7 +144,7 @@ async fn start_fails_with_queue(lab: Lab) {
     early.tell(Note(1)).unwrap();
     let asked = early.ask(Note(2)).enqueue().unwrap();
     let waiting = early.clone();
-    let waiter = tokio::spawn(async move { waiting.wait().await });
+    let waiter = tokio::spawn(async move { waiting.wait().await.unwrap() });
     gate.open();
     assert_eq!(
         lab.soon("the spawn fails", spawning).await.unwrap().unwrap_err().kind(),
@@ -177,10 +177,10 @@ async fn stopped_while_starting(lab: Lab) {
     early.stop();
     assert_eq!(early.try_tell(Note(2)).unwrap_err().message.0, 2);
     let waiting = early.clone();
-    let waiter = tokio::spawn(async move { waiting.wait().await });
+    let waiter = tokio::spawn(async move { waiting.wait().await.unwrap() });
     gate.open();
     let actor = lab.soon("the spawn returns", spawning).await.unwrap().unwrap();
-    assert_eq!(lab.soon("the actor ends", actor.wait()).await.to_string(), "stopped");
+    assert_eq!(lab.soon("the actor ends", actor.wait()).await.unwrap().to_string(), "stopped");
     assert_eq!(lab.soon("the early waiter is told", waiter).await.unwrap().to_string(), "stopped");
     assert_eq!(journal.entries(), ["start", "stop: stopped", "drop"]);
     assert_eq!(system.dead_letters(), 1);
@@ -195,7 +195,7 @@ async fn drained_while_starting(lab: Lab) {
     assert_eq!(early.tell(Note(2)).unwrap_err().kind(), ErrorKind::Stopped);
     gate.open();
     let actor = lab.soon("the spawn returns", spawning).await.unwrap().unwrap();
-    assert_eq!(lab.soon("the actor ends", actor.wait()).await.to_string(), "drained");
+    assert_eq!(lab.soon("the actor ends", actor.wait()).await.unwrap().to_string(), "drained");
     assert_eq!(journal.entries(), ["start", "1", "stop: drained", "drop"]);
     assert_eq!(system.dead_letters(), 1);
 }
@@ -221,7 +221,7 @@ async fn abandoned(lab: Lab) {
     let asked = early.ask(Note(1)).enqueue().unwrap();
     spawning.abort();
     assert_eq!(lab.soon("the ask is answered", asked).await.unwrap_err().kind(), ErrorKind::Stopped);
-    assert_eq!(lab.soon("the waiter is told", early.wait()).await.to_string(), "killed");
+    assert_eq!(lab.soon("the waiter is told", early.wait()).await.unwrap().to_string(), "killed");
     assert_eq!(journal.entries(), ["start", "drop"]);
     assert_nothing_left(&system, "a");
 }

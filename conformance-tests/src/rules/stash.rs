@@ -347,7 +347,7 @@ async fn ended(lab: Lab) {
             ErrorKind::Stopped,
             "{end}"
         );
-        lab.soon("the actor ends", door.wait()).await;
+        lab.soon("the actor ends", door.wait()).await.unwrap();
         for expected in ["knock 0", "knock 1", "knock 2"] {
             let letter = lab.soon("a dead letter", letters.next()).await.unwrap();
             assert_eq!(letter.text.as_deref(), Some(expected), "{end}");
@@ -364,7 +364,7 @@ async fn ended(lab: Lab) {
     lab.soon("it is busy", gate.reached()).await;
     door.drain();
     gate.open();
-    assert!(matches!(lab.soon("the actor ends", door.wait()).await, StopReason::Drained));
+    assert!(matches!(lab.soon("the actor ends", door.wait()).await.unwrap(), StopReason::Drained));
     assert_eq!((journal.entries(), system.dead_letters()), (vec!["0".to_owned(), "1".to_owned()], 0));
 }
 
@@ -375,7 +375,7 @@ async fn hooks(lab: Lab) {
     lab.soon("an answer", door.ask(Knock(5))).await.unwrap();
     assert_eq!((journal.entries().join(" "), system.dead_letters()), ("0 1 5".to_owned(), 0));
     door.stop();
-    lab.soon("the actor ends", door.wait()).await;
+    lab.soon("the actor ends", door.wait()).await.unwrap();
     assert_eq!(system.dead_letters(), 1);
 }
 
@@ -390,7 +390,7 @@ async fn shut(lab: &Lab) -> (ActorRef<Door>, PendingReply<Knock>) {
 async fn assert_refused(lab: &Lab, door: &ActorRef<Door>, asked: PendingReply<Knock>) {
     let error = lab.soon("the asker is told", asked).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Stopped);
-    lab.soon("the actor ends", door.wait()).await;
+    lab.soon("the actor ends", door.wait()).await.unwrap();
     assert_eq!(door.system().dead_letters(), 1);
 }
 

@@ -96,7 +96,7 @@ async fn idle(lab: Lab) {
         lab.rest().await;
         assert!(actor.is_alive() && actor.stop_reason().is_none());
         actor.stop();
-        assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Stopped));
+        assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Stopped));
         assert_eq!(journal.entries(), ["start", "1", "stop: stopped", "drop"]);
         assert!(!actor.is_alive());
         assert_eq!(system.live(), 0);
@@ -119,7 +119,7 @@ async fn handling(lab: Lab) {
     let error = lab.soon("the queued ask is answered", asked).await.unwrap_err();
     assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Stopped, Some("pekko://lab/user/a")));
     assert_eq!(error.get("message"), Some(std::any::type_name::<Count>()));
-    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Stopped));
+    assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Stopped));
     assert_eq!(journal.entries(), ["start", "hold 1", "held 1", "stop: stopped", "drop"]);
     assert_eq!(events.journal().entries(), ["dead Note", "dead Count", "dead TellMyself"]);
     assert_eq!(events.actors(), ["pekko://lab/user/a", "pekko://lab/user/a", "pekko://lab/user/a"]);
@@ -141,7 +141,7 @@ async fn overtakes(lab: Lab) {
     lab.soon("the second handler runs", gate.reached()).await;
     actor.stop();
     gate.open();
-    lab.soon("the actor ends", actor.wait()).await;
+    lab.soon("the actor ends", actor.wait()).await.unwrap();
     assert_eq!(journal.entries(), ["start", "hold 1", "held 1", "hold 2", "held 2", "stop: stopped", "drop"]);
     assert_eq!(system.dead_letters(), 2 * TURN as u64);
 }
@@ -156,7 +156,7 @@ async fn from_within(lab: Lab) {
     gate.open();
     assert_eq!(lab.soon("the reply is given", quitting).await.unwrap(), 1);
     assert_eq!(lab.soon("the next ask is refused", after).await.unwrap_err().kind(), ErrorKind::Stopped);
-    assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Stopped));
+    assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Stopped));
     assert_eq!(journal.entries(), ["start", "hold 1", "held 1", "quit", "stop: stopped", "drop"]);
     assert_eq!(system.dead_letters(), 1);
 }
@@ -190,7 +190,7 @@ async fn stopping(lab: Lab) {
     assert_eq!(taken.kind(), ErrorKind::NameTaken);
     assert_eq!(system.get::<Worker>("a"), Some(actor.clone()));
     gate.open();
-    assert!(matches!(lab.soon("the actor ends", waiter).await, StopReason::Stopped));
+    assert!(matches!(lab.soon("the actor ends", waiter).await.unwrap(), StopReason::Stopped));
     // The refused spawn dropped its own instance.
     let entries: Vec<_> = journal.entries().into_iter().filter(|entry| entry != "drop").collect();
     assert_eq!(entries, ["start", "hold 1", "held 1", "stop: stopped"]);
@@ -202,7 +202,7 @@ async fn on_stop_fails(lab: Lab) {
     let hooks = Hooks { stop: Act::Fail("no flush"), ..Hooks::default() };
     let actor = system.spawn(Worker::with(&journal, hooks)).name("a").await.unwrap();
     actor.stop();
-    let StopReason::Failed(error) = lab.soon("the actor ends", actor.wait()).await else {
+    let StopReason::Failed(error) = lab.soon("the actor ends", actor.wait()).await.unwrap() else {
         panic!("not failed")
     };
     assert_eq!(
@@ -219,7 +219,7 @@ async fn on_stop_panics(lab: Lab) {
     let hooks = Hooks { stop: Act::Panic("no luck"), ..Hooks::default() };
     let actor = system.spawn(Worker::with(&journal, hooks)).await.unwrap();
     actor.drain();
-    let StopReason::Failed(error) = lab.soon("the actor ends", actor.wait()).await else {
+    let StopReason::Failed(error) = lab.soon("the actor ends", actor.wait()).await.unwrap() else {
         panic!("not failed")
     };
     assert_eq!((error.kind(), error.get("hook")), (ErrorKind::Panicked, Some("on_stop")));
@@ -241,7 +241,7 @@ async fn refused_at_once(lab: Lab) {
     assert_eq!(actor.ask(Note(4)).enqueue().unwrap_err().kind(), ErrorKind::Stopped);
     assert_eq!(system.dead_letters(), 2);
     gate.open();
-    lab.soon("the actor ends", actor.wait()).await;
+    lab.soon("the actor ends", actor.wait()).await.unwrap();
     assert_eq!(journal.entries(), ["start", "hold 1", "held 1", "stop: stopped", "drop"]);
     assert_eq!(system.dead_letters(), 2);
 }

@@ -336,7 +336,7 @@ async fn ended(lab: Lab) {
         let waiting = Waiting::new(&lab, desk, &journal).await;
         end.of(&lab, &waiting.desk).await;
         waiting.gate.open();
-        lab.soon("the actor ends", waiting.desk.wait()).await;
+        lab.soon("the actor ends", waiting.desk.wait()).await.unwrap();
         lab.soon("the stream is dropped", journal.wait_for("dropped")).await;
         assert!(waiting.attached.is_finished(), "{end:?}");
         // The failure comes behind the item.
@@ -386,7 +386,7 @@ async fn hooks(lab: Lab) {
     lab.soon("both are dropped", journal.wait_len(8)).await;
     assert_eq!(journal.count("dropped"), 3, "nothing is taken for an actor that stops");
     stopped.open();
-    assert!(matches!(lab.soon("the actor ends", desk.wait()).await, StopReason::Stopped));
+    assert!(matches!(lab.soon("the actor ends", desk.wait()).await.unwrap(), StopReason::Stopped));
 }
 
 async fn native_stop(lab: Lab) {
@@ -395,7 +395,7 @@ async fn native_stop(lab: Lab) {
     let (_source, items) = channel(&journal);
     attach(&lab, &desk, items).await;
     lab.native_stop(&desk).await;
-    lab.soon("the actor ends", desk.wait()).await;
+    lab.soon("the actor ends", desk.wait()).await.unwrap();
     lab.soon("the stream is dropped", journal.wait_for("dropped")).await;
 }
 
@@ -404,7 +404,7 @@ async fn native_kill(lab: Lab) {
     let desk = lab.system().spawn(Desk::default()).await.unwrap();
     let waiting = Waiting::new(&lab, desk, &journal).await;
     lab.native_kill(&waiting.desk).await;
-    lab.soon("the actor ends", waiting.desk.wait()).await;
+    lab.soon("the actor ends", waiting.desk.wait()).await.unwrap();
     lab.soon("the stream is dropped", journal.wait_for("dropped")).await;
     assert_eq!((journal.len(), waiting.desk.system().dead_letters()), (1, 1));
 }
@@ -422,6 +422,6 @@ async fn runtime_dropped(lab: Lab) {
         desk
     });
     let desk = lab.soon("the runtime is dropped", born).await;
-    lab.soon("the actor ends", desk.wait()).await;
+    lab.soon("the actor ends", desk.wait()).await.unwrap();
     lab.soon("the stream is dropped", journal.wait_for("dropped")).await;
 }

@@ -257,12 +257,12 @@ async fn table(lab: &Lab, (strategy, concerned): Strategy) {
                         }
                         let expected =
                             if child == b { format!("{:?}", cause.kind()) } else { "stopped".to_owned() };
-                        let reason = lab.soon("it ends", child.wait()).await;
+                        let reason = lab.soon("it ends", child.wait()).await.unwrap();
                         assert_eq!(ending(&reason), expected, "{case}");
                     }
                 }
                 _ => {
-                    let reason = lab.soon("the parent ends", parent.wait()).await;
+                    let reason = lab.soon("the parent ends", parent.wait()).await.unwrap();
                     let error = reason.failure().expect("a failure");
                     assert_eq!(
                         (error.kind(), named(error, "child")),
@@ -329,7 +329,7 @@ async fn restart_fails(lab: Lab) {
                         continue;
                     }
                     Directive::Escalate => {
-                        let reason = lab.soon("the parent ends", parent.wait()).await;
+                        let reason = lab.soon("the parent ends", parent.wait()).await.unwrap();
                         let error = reason.failure().expect("a failure");
                         assert_eq!(
                             (error.kind(), named(error, "child")),
@@ -339,12 +339,12 @@ async fn restart_fails(lab: Lab) {
                     }
                     _ => {}
                 }
-                let reason = lab.soon("it ends", b.wait()).await;
+                let reason = lab.soon("it ends", b.wait()).await.unwrap();
                 let error = reason.failure().unwrap_or_else(|| panic!("{case}: {reason}"));
                 assert_eq!((error.kind(), error.get("hook")), (kind, Some(hook)), "{case}");
                 assert_eq!(journal.count(&format!("{name} stop: {kind:?}, 0 children")), 0, "{case}");
                 if directive == Directive::Stop && concerned[0] {
-                    let reason = lab.soon("its sibling ends", children[0].wait()).await;
+                    let reason = lab.soon("its sibling ends", children[0].wait()).await.unwrap();
                     assert!(matches!(reason, StopReason::Stopped), "{case}");
                 }
                 if directive != Directive::Escalate {
@@ -373,7 +373,7 @@ async fn escalation(lab: Lab) {
             lab.soon("p answers", p.ask(Note(1))).await.unwrap();
             lab.soon("q answers", q.ask(Note(1))).await.unwrap();
             c.tell(Boom("no")).unwrap();
-            assert_eq!(ending(&lab.soon("the child ends", c.wait()).await), "Panicked", "{case}");
+            assert_eq!(ending(&lab.soon("the child ends", c.wait()).await.unwrap()), "Panicked", "{case}");
             match directive {
                 Directive::Resume => {
                     assert_eq!(lab.soon("the parent goes on", p.ask(Count())).await.unwrap(), 1, "{case}");
@@ -393,7 +393,7 @@ async fn escalation(lab: Lab) {
                     assert_eq!(count, u32::from(!together), "{case}");
                 }
                 Directive::Stop => {
-                    let reason = lab.soon("the parent ends", p.wait()).await;
+                    let reason = lab.soon("the parent ends", p.wait()).await.unwrap();
                     let error = reason.failure().expect("a failure");
                     assert_eq!(
                         (error.kind(), named(error, "child")),
@@ -407,7 +407,7 @@ async fn escalation(lab: Lab) {
                     );
                     if together {
                         assert_eq!(
-                            ending(&lab.soon("its sibling ends", q.wait()).await),
+                            ending(&lab.soon("its sibling ends", q.wait()).await.unwrap()),
                             "stopped",
                             "{case}"
                         );
@@ -415,7 +415,7 @@ async fn escalation(lab: Lab) {
                     assert!(top.is_alive(), "{case}");
                 }
                 _ => {
-                    let reason = lab.soon("the top ends", top.wait()).await;
+                    let reason = lab.soon("the top ends", top.wait()).await.unwrap();
                     let error = reason.failure().expect("a failure");
                     assert_eq!(
                         (error.kind(), named(error, "child")),
@@ -446,9 +446,9 @@ async fn top(lab: Lab) {
         let one = Plan::new("one").spawn(&system, &journal).await;
         let two = Plan::new("two").spawn(&system, &journal).await;
         one.tell(Boom("no")).unwrap();
-        assert_eq!(ending(&lab.soon("it ends", one.wait()).await), "Panicked", "{case}");
+        assert_eq!(ending(&lab.soon("it ends", one.wait()).await.unwrap()), "Panicked", "{case}");
         if together {
-            assert_eq!(ending(&lab.soon("the other ends", two.wait()).await), "stopped", "{case}");
+            assert_eq!(ending(&lab.soon("the other ends", two.wait()).await.unwrap()), "stopped", "{case}");
         } else {
             assert_eq!(lab.soon("the other goes on", two.ask(Note(1))).await.unwrap(), 1, "{case}");
         }
@@ -507,7 +507,7 @@ async fn precedence(lab: Lab) {
     made.tell(Boom("no")).unwrap();
     assert_eq!(lab.soon("it is restarted", made.ask(Count())).await.unwrap(), 0);
     value.tell(Boom("no")).unwrap();
-    let reason = lab.soon("it is stopped", value.wait()).await;
+    let reason = lab.soon("it is stopped", value.wait()).await.unwrap();
     assert_eq!(
         reason.failure().map(|error| (error.kind(), error.get("restart").is_some())),
         Some((ErrorKind::Panicked, false))
@@ -543,16 +543,16 @@ async fn supervision_panics(lab: Lab) {
     let parent = plan.spawn(&system, &journal).await;
     let (a, b) = (child(&lab, &parent, "a").await, child(&lab, &parent, "b").await);
     b.tell(Boom("no")).unwrap();
-    let reason = lab.soon("it is stopped", b.wait()).await;
+    let reason = lab.soon("it is stopped", b.wait()).await.unwrap();
     assert!(reason.failure().is_some_and(|error| error.to_string().contains("no")), "{reason}");
     assert!(parent.is_alive());
-    assert_eq!(ending(&lab.soon("a stop concerns all", a.wait()).await), "stopped");
+    assert_eq!(ending(&lab.soon("a stop concerns all", a.wait()).await.unwrap()), "stopped");
 
     let parent = system.spawn(Clueless(journal.clone())).await.unwrap();
     let one = lab.soon("a child", parent.ask(Bear(Plan::new("one")))).await.unwrap().unwrap();
     let two = lab.soon("a child", parent.ask(Bear(Plan::new("two")))).await.unwrap().unwrap();
     one.tell(Boom("no")).unwrap();
-    assert_eq!(ending(&lab.soon("it is stopped", one.wait()).await), "Panicked");
+    assert_eq!(ending(&lab.soon("it is stopped", one.wait()).await.unwrap()), "Panicked");
     assert_eq!(lab.soon("the other goes on", two.ask(Note(1))).await.unwrap(), 1);
     assert!(parent.is_alive());
 }
@@ -581,7 +581,7 @@ async fn native(lab: Lab) {
         } else {
             lab.native_stop(&a).await
         }
-        let reason = lab.soon("it ends", a.wait()).await;
+        let reason = lab.soon("it ends", a.wait()).await.unwrap();
         assert_eq!(matches!(reason, StopReason::Killed), kill, "{reason}");
         assert!(reason.failure().is_none(), "{reason}");
         assert_eq!(lab.soon("its sibling goes on", b.ask(Note(1))).await.unwrap(), 1);
@@ -601,7 +601,7 @@ async fn runtime_dropped(lab: Lab) {
             child
         })
         .await;
-    assert!(matches!(lab.soon("it has ended", actor.wait()).await, StopReason::Killed));
+    assert!(matches!(lab.soon("it has ended", actor.wait()).await.unwrap(), StopReason::Killed));
     lab.soon("all have ended", system.wait_all()).await.unwrap();
     assert_eq!(system.live(), 0);
     let before = journal.len();
@@ -644,7 +644,7 @@ async fn no_factory(lab: Lab) {
         } else {
             value.tell(Fail("no")).unwrap()
         }
-        let reason = lab.soon("it ends", value.wait()).await;
+        let reason = lab.soon("it ends", value.wait()).await.unwrap();
         let error = reason.failure().expect("a failure");
         assert_eq!((error.kind(), named(error, "actor")), (ErrorKind::Failed, Some("a")));
         assert!(error.get("restart").is_some_and(|why| why.contains("factory")), "{error}");
@@ -657,7 +657,7 @@ async fn no_factory(lab: Lab) {
     let made = Plan::new("made").supervision(Supervision::all_for_one());
     let made = lab.soon("a child", parent.ask(Bear(made))).await.unwrap().unwrap();
     made.tell(Boom("no")).unwrap();
-    let reason = lab.soon("it ends", value.wait()).await;
+    let reason = lab.soon("it ends", value.wait()).await.unwrap();
     let why = reason.failure().and_then(|error| error.get("restart")).map(str::to_owned);
     assert!(why.is_some_and(|why| why.contains("factory")), "{reason}");
     assert_eq!(journal.count("value stop: Failed, 0 children"), 1, "its state is sound: {journal:?}");

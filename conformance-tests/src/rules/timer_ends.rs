@@ -146,7 +146,7 @@ async fn ended(mut lab: Lab) {
         end.of(&lab, &desk).await;
         lab.clock().advance(SECOND).await;
         second.open();
-        desk.wait().await;
+        desk.wait().await.unwrap();
         let expected: &[&str] = match end {
             End::Drain | End::Failure => &["queued", "dropped"],
             _ => &["dropped"],
@@ -177,7 +177,7 @@ async fn stopping(mut lab: Lab) {
     lab.clock().advance(2 * SECOND).await;
     assert_eq!(journal.len(), 1);
     gate.open();
-    assert!(matches!(desk.wait().await, StopReason::Stopped));
+    assert!(matches!(desk.wait().await.unwrap(), StopReason::Stopped));
     assert_eq!(journal.entries(), ["dropped", "dropped"]);
 }
 
@@ -193,7 +193,7 @@ async fn native_stop(lab: Lab) {
     let journal = Journal::new();
     let desk = with_timer(&lab, &journal).await;
     lab.native_stop(&desk).await;
-    lab.soon("the actor ends", desk.wait()).await;
+    lab.soon("the actor ends", desk.wait()).await.unwrap();
     lab.soon("its timer is gone", journal.wait_for("dropped")).await;
     assert_eq!(desk.system().dead_letters(), 0);
 }
@@ -202,7 +202,7 @@ async fn native_kill(lab: Lab) {
     let journal = Journal::new();
     let desk = with_timer(&lab, &journal).await;
     lab.native_kill(&desk).await;
-    lab.soon("the actor ends", desk.wait()).await;
+    lab.soon("the actor ends", desk.wait()).await.unwrap();
     lab.soon("its timer is gone", journal.wait_for("dropped")).await;
     assert_eq!(desk.system().dead_letters(), 0);
 }
@@ -220,7 +220,7 @@ async fn runtime_dropped(lab: Lab) {
         desk
     });
     let desk = lab.soon("the runtime is dropped", born).await;
-    assert!(matches!(lab.soon("the actor ends", desk.wait()).await, StopReason::Killed));
+    assert!(matches!(lab.soon("the actor ends", desk.wait()).await.unwrap(), StopReason::Killed));
     lab.soon("its timer is gone", journal.wait_for("dropped")).await;
     assert_eq!(desk.system().dead_letters(), 0);
 }

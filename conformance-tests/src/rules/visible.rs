@@ -97,7 +97,7 @@ async fn failure_is_seen(lab: Lab) {
             "no money" => actor.tell(Fail("no money")).unwrap(),
             _ => actor.stop(),
         }
-        assert!(lab.soon("the actor ends", actor.wait()).await.failure().is_some());
+        assert!(lab.soon("the actor ends", actor.wait()).await.unwrap().failure().is_some());
         match lab.soon("the end is seen natively", watch.exit()).await {
             NativeExit::Failed(seen) => assert!(seen.contains(text), "{seen}"),
             other => panic!("the failure {text:?} was seen as {other:?}"),
@@ -122,7 +122,7 @@ async fn end_is_seen(lab: Lab) {
             }
             gate.open();
         }
-        lab.soon("the actor ends", actor.wait()).await;
+        lab.soon("the actor ends", actor.wait()).await.unwrap();
         assert_eq!(lab.soon("the end is seen natively", watch.exit()).await, NativeExit::Normal);
     }
 }
@@ -140,7 +140,7 @@ async fn kill_is_seen(lab: Lab) {
         } else {
             actor.kill();
         }
-        assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Killed));
+        assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Killed));
         assert_eq!(lab.soon("the end is seen natively", watch.exit()).await, NativeExit::Killed);
     }
 }
@@ -160,7 +160,7 @@ async fn kill_in_stop_is_seen(lab: Lab) {
         held.open();
         lab.soon("on_stop runs", gate.reached()).await;
         actor.kill();
-        assert!(matches!(lab.soon("the actor ends", actor.wait()).await, StopReason::Killed));
+        assert!(matches!(lab.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Killed));
         let seen = lab.soon("the end is seen natively", watch.exit()).await;
         assert_eq!(seen, NativeExit::Killed, "stopped while handling: {handling}");
     }
@@ -189,12 +189,12 @@ async fn too_late(lab: Lab) {
             1 => actor.drain(),
             _ => actor.kill(),
         }
-        let reason = lab.soon("the actor ends", actor.wait()).await.to_string();
+        let reason = lab.soon("the actor ends", actor.wait()).await.unwrap().to_string();
         let before = journal.entries();
         lab.native_stop(&actor).await;
         lab.native_drain(&actor).await;
         lab.native_kill(&actor).await;
-        assert_eq!(lab.soon("a late waiter is told", actor.wait()).await.to_string(), reason);
+        assert_eq!(lab.soon("a late waiter is told", actor.wait()).await.unwrap().to_string(), reason);
         assert_eq!(journal.entries(), before);
     }
 }

@@ -59,7 +59,7 @@ async fn many(lab: Lab) {
     let actor = lab.system().spawn(Worker::new(&journal)).await.unwrap();
     let waiter = |actor: &dactor_core::ActorRef<Worker>| {
         let actor = actor.clone();
-        tokio::spawn(async move { actor.wait().await })
+        tokio::spawn(async move { actor.wait().await.unwrap() })
     };
     let mut waiters: Vec<_> = (0..5).map(|_| waiter(&actor)).collect();
     lab.soon("the actor answers", actor.ask(Note(1))).await.unwrap();
@@ -74,7 +74,10 @@ async fn many(lab: Lab) {
         assert!(matches!(reason.unwrap(), StopReason::Stopped));
     }
     for _ in 0..5 {
-        assert!(matches!(lab.soon("a late waiter is told", actor.wait()).await, StopReason::Stopped));
+        assert!(matches!(
+            lab.soon("a late waiter is told", actor.wait()).await.unwrap(),
+            StopReason::Stopped
+        ));
     }
 }
 
@@ -86,7 +89,7 @@ async fn all_is_over(lab: Lab) {
         let actor = system.spawn(Worker::with(&journal, hooks)).name("again").await.unwrap();
         let waiting = actor.clone();
         let waiter = tokio::spawn(async move {
-            waiting.wait().await;
+            waiting.wait().await.unwrap();
             (waiting.system().live(), waiting.system().get::<Worker>("again").is_some())
         });
         actor.stop();
@@ -109,10 +112,10 @@ async fn all(lab: Lab) {
     let mut waiter = Box::pin(system.wait_all());
     assert!(futures_util::poll!(&mut waiter).is_pending());
     actors[0].stop();
-    lab.soon("the first ends", actors[0].wait()).await;
+    lab.soon("the first ends", actors[0].wait()).await.unwrap();
     for (index, text) in [(2, "first"), (1, "second")] {
         actors[index].tell(Boom(text)).unwrap();
-        lab.soon("another one fails", actors[index].wait()).await;
+        lab.soon("another one fails", actors[index].wait()).await.unwrap();
     }
     assert!(futures_util::poll!(&mut waiter).is_pending(), "one actor still lives");
     actors[3].kill();
@@ -137,7 +140,7 @@ async fn counts(lab: Lab) {
             2 => actor.kill(),
             _ => actor.tell(Boom("no")).unwrap(),
         }
-        lab.soon("the actor ends", actor.wait()).await;
+        lab.soon("the actor ends", actor.wait()).await.unwrap();
         assert_eq!(system.live(), 19 - ended);
     }
 }
@@ -154,5 +157,5 @@ async fn gives_up(lab: Lab) {
     drop(leaving);
     shared.stop();
     gate.open();
-    assert!(matches!(lab.soon("the other waiter is told", staying).await, StopReason::Stopped));
+    assert!(matches!(lab.soon("the other waiter is told", staying).await.unwrap(), StopReason::Stopped));
 }

@@ -112,7 +112,7 @@ async fn scene(lab: &Lab, plan: Plan) -> Scene {
 async fn assert_told(lab: &Lab, scene: &Scene, reason: &str) {
     let Scene { journal, watchers, target, .. } = scene;
     let late = Plan::new("late").spawn(watchers[0].system(), journal).await;
-    lab.soon("it ends", target.wait()).await;
+    lab.soon("it ends", target.wait()).await.unwrap();
     lab.soon("it is watched too late", late.ask(Watch(target.clone()))).await.unwrap();
     for (watcher, name) in [(&watchers[0], "one"), (&watchers[1], "two"), (&late, "late")] {
         let note = format!("{name} terminated t: {reason}");
@@ -124,7 +124,7 @@ async fn assert_told(lab: &Lab, scene: &Scene, reason: &str) {
         assert_eq!(count, 1, "{journal:?}");
     }
     late.stop();
-    lab.soon("the late one ends", late.wait()).await;
+    lab.soon("the late one ends", late.wait()).await.unwrap();
 }
 
 async fn stopped(lab: Lab) {
@@ -242,7 +242,7 @@ async fn never_started(lab: Lab) {
 async fn native_stopped(lab: Lab) {
     let scene = scene(&lab, Plan::new("t")).await;
     lab.native_stop(&scene.target).await;
-    let reason = lab.soon("it ends", scene.target.wait()).await.to_string();
+    let reason = lab.soon("it ends", scene.target.wait()).await.unwrap().to_string();
     assert!(["stopped", "drained"].contains(&&*reason), "{reason}");
     assert_told(&lab, &scene, &reason).await;
 }

@@ -108,7 +108,7 @@ async fn order(lab: Lab) {
     watcher.tell(Hold(0, gate.clone())).unwrap();
     lab.soon("the watcher is busy", gate.reached()).await;
     target.tell(TellAndQuit(watcher.clone(), vec![1, 2, 3])).unwrap();
-    lab.soon("the target ends", target.wait()).await;
+    lab.soon("the target ends", target.wait()).await.unwrap();
     watcher.tell(Note(4)).unwrap();
     gate.open();
     lab.soon("it is told", journal.wait_for("w terminated t: stopped")).await;
@@ -130,7 +130,7 @@ async fn order(lab: Lab) {
     let mut third = Box::pin(watcher.send(Note(3)));
     assert!(futures_util::poll!(&mut third).is_pending(), "there is no room");
     target.stop();
-    lab.soon("the target ends", target.wait()).await;
+    lab.soon("the target ends", target.wait()).await.unwrap();
     // Where the notice is in line by then, the next sender comes behind it.
     lab.rest().await;
     let mut fourth = Box::pin(watcher.send(Note(4)));
@@ -167,14 +167,14 @@ async fn capacity(lab: Lab) {
         lab.soon("the watcher is busy", gate.reached()).await;
         for target in &doomed[..2] {
             target.kill();
-            lab.soon("the target ends", target.wait()).await;
+            lab.soon("the target ends", target.wait()).await.unwrap();
         }
         queued(&lab, "two wait", &watcher, 2).await;
         watcher.tell(Note(1)).expect("they take no room");
         let second = watcher.tell(Note(2)).map_err(|error| error.kind());
         for target in &doomed[2..] {
             target.kill();
-            lab.soon("the target ends", target.wait()).await;
+            lab.soon("the target ends", target.wait()).await.unwrap();
         }
         queued(&lab, "four wait", &watcher, 5).await;
         let kept = match overflow {
@@ -216,7 +216,7 @@ async fn unwatch(lab: Lab) {
     lab.soon("the watcher is busy", gate.reached()).await;
     let unwatch = watcher.ask(Unwatch(target.clone())).enqueue().unwrap();
     target.stop();
-    lab.soon("the target ends", target.wait()).await;
+    lab.soon("the target ends", target.wait()).await.unwrap();
     queued(&lab, "the notice is there", &watcher, 2).await;
     gate.open();
     assert!(lab.soon("there was a watch", unwatch).await.unwrap());
@@ -237,7 +237,7 @@ async fn again(lab: Lab) {
     watcher.tell(Hold(0, gate.clone())).unwrap();
     lab.soon("the watcher is busy", gate.reached()).await;
     target.stop();
-    lab.soon("the target ends", target.wait()).await;
+    lab.soon("the target ends", target.wait()).await.unwrap();
     queued(&lab, "the notice is there", &watcher, 1).await;
     gate.open();
     lab.soon("the watcher goes on", watcher.ask(Note(1))).await.unwrap();
@@ -272,7 +272,7 @@ async fn itself(lab: Lab) {
     assert_eq!(answer, Some(ErrorKind::InvalidWatch));
     assert!(!lab.soon("there is no watch", actor.ask(Unwatch(actor.clone()))).await.unwrap());
     actor.stop();
-    assert!(matches!(lab.soon("it ends", actor.wait()).await, StopReason::Stopped));
+    assert!(matches!(lab.soon("it ends", actor.wait()).await.unwrap(), StopReason::Stopped));
 }
 
 /// Waits until nothing holds the actor any more: its native actor may take a moment to go.
@@ -309,7 +309,7 @@ async fn cycle(lab: Lab) {
             ring[2].stop();
         }
         for actor in &ring {
-            lab.soon("all end", actor.wait()).await;
+            lab.soon("all end", actor.wait()).await.unwrap();
         }
         assert_eq!(system.live(), 0);
         if !at_once {
@@ -348,14 +348,14 @@ async fn watcher_ends(lab: Lab) {
             "panic" => watcher.tell(Boom("no")).unwrap(),
             _ => {}
         }
-        lab.soon("the watcher ends", watcher.wait()).await;
+        lab.soon("the watcher ends", watcher.wait()).await.unwrap();
         let weak = watcher.downgrade();
         drop(watcher);
         gone(&lab, &weak).await;
     }
     assert_eq!(lab.soon("the target goes on", target.ask(Note(1))).await.unwrap(), 1);
     target.stop();
-    lab.soon("the target ends", target.wait()).await;
+    lab.soon("the target ends", target.wait()).await.unwrap();
     assert_eq!(system.dead_letters(), 0);
 }
 
@@ -371,7 +371,7 @@ async fn watcher_restarts(lab: Lab) {
     watcher.tell(Boom("no")).unwrap();
     // Ended before the restart, and the notice is queued.
     c.kill();
-    lab.soon("the child ends", c.wait()).await;
+    lab.soon("the child ends", c.wait()).await.unwrap();
     queued(&lab, "the notice is there", &watcher, 2).await;
     gate.open();
     lab.soon("the watcher is restarted", watcher.ask(Note(1))).await.unwrap();
@@ -397,13 +397,13 @@ async fn starting_and_stopping(lab: Lab) {
     lab.soon("on_start runs", gate.reached()).await;
     let c = leaked.recv().await.unwrap();
     c.stop();
-    lab.soon("the child ends", c.wait()).await;
+    lab.soon("the child ends", c.wait()).await.unwrap();
     assert_eq!(of_watcher(&journal), ["start"]);
     gate.open();
     let watcher = lab.soon("it has started", spawning).await.unwrap().unwrap();
     lab.soon("it is told", journal.wait_for("w terminated c: stopped")).await;
     watcher.stop();
-    lab.soon("it ends", watcher.wait()).await;
+    lab.soon("it ends", watcher.wait()).await.unwrap();
 
     for drain in [false, true] {
         let (journal, gate) = (Journal::new(), Gate::new());
@@ -419,9 +419,9 @@ async fn starting_and_stopping(lab: Lab) {
         lab.soon("there", gate.reached()).await;
         watcher.drain();
         target.stop();
-        lab.soon("the target ends", target.wait()).await;
+        lab.soon("the target ends", target.wait()).await.unwrap();
         gate.open();
-        lab.soon("the watcher ends", watcher.wait()).await;
+        lab.soon("the watcher ends", watcher.wait()).await.unwrap();
         assert!(!of_watcher(&journal).iter().any(|entry| entry.starts_with("terminated")), "{journal:?}");
     }
     assert_eq!((system.live(), system.dead_letters()), (0, 0));

@@ -49,7 +49,8 @@ pub enum ErrorKind {
     InterceptorPanicked,
     /// A header cannot be read, or cannot leave the process.
     InvalidHeader,
-    /// The actor awaited an ask to itself inside its own turn, which could never be answered.
+    /// The actor awaited inside its own turn what could only come after it: the reply to an ask to itself, its own end,
+    /// or the end of its system.
     AskedItself,
     /// The actor did not start.
     StartFailed,
@@ -102,7 +103,7 @@ impl ErrorKind {
             Self::Dropped => "the message was dropped",
             Self::InterceptorPanicked => "an interceptor panicked",
             Self::InvalidHeader => "the header is not valid",
-            Self::AskedItself => "an actor cannot await its own reply inside its own turn",
+            Self::AskedItself => "an actor cannot await its own reply or end inside its own turn",
             Self::StartFailed => "the actor did not start",
             Self::NameTaken => "the name is taken",
             Self::InvalidName => "the name is not valid",

@@ -213,9 +213,9 @@ mod tests {
             // Waits behind the one that nobody waits for any more, until the actor is killed.
             one.tell(Say(1)).unwrap();
             one.kill();
-            one.wait().await;
+            one.wait().await.unwrap();
             other.drain();
-            other.wait().await;
+            other.wait().await.unwrap();
             assert!(system.spawn(Stillborn).await.is_err());
         });
         let echo = "testbed::Echo\"";
@@ -250,7 +250,7 @@ mod tests {
             tokio::task::yield_now().await;
             hold.await.unwrap_err();
             echo.kill();
-            echo.wait().await;
+            echo.wait().await.unwrap();
         });
         assert_eq!(value(&page, "dactor_mailbox_depth", &["Echo\""]), Some(4.0), "{page}");
 

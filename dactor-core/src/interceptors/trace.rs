@@ -345,7 +345,7 @@ mod tests {
         let request = tracing::info_span!("request");
         let position = echo.ask(Hop(end.clone(), how)).instrument(request).await.unwrap();
         end.drain();
-        end.wait().await;
+        end.wait().await.unwrap();
         assert_eq!(Trace::current(), None);
         (spans, position)
     }
@@ -441,7 +441,7 @@ mod tests {
         assert!(!spans.of("Never").1.is_closed);
         echo.kill();
         assert_eq!(never.await.unwrap_err().kind(), ErrorKind::Interrupted);
-        echo.wait().await;
+        echo.wait().await.unwrap();
         let (_, never) = spans.of("Never");
         assert!(never.is_closed && never.get("error").contains("killed"), "{never:?}");
     }

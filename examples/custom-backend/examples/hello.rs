@@ -24,7 +24,7 @@ async fn main() -> Result<()> {
     println!("{}", greeter.ask(Greet("world")).await?);
     if let Some(task) = greeter.task() {
         task.stop();
-        println!("the task ended: {:?}; the actor: {}", task.exit().await, greeter.wait().await);
+        println!("the task ended: {:?}; the actor: {}", task.exit().await, greeter.wait().await?);
     }
     Ok(())
 }
