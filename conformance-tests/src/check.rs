@@ -11,7 +11,7 @@ use dactor_core::testkit::DrivenClock;
 use crate::{Lab, Pace, Rule, Subject};
 
 /// The name of every thread that runs a rule begins so: their panics are verdicts or injected, not news.
-const THREAD: &str = "dactor-rule";
+pub(crate) const THREAD: &str = "dactor-rule";
 
 /// How patient a run is.
 #[derive(Debug, Clone)]
@@ -25,6 +25,8 @@ pub struct Settings {
     pub silence: Duration,
     /// Where the rules that race get their randomness from.
     pub seed: u64,
+    /// How long random programs are searched.
+    pub random: Duration,
 }
 
 impl Settings {
@@ -39,6 +41,7 @@ impl Settings {
             patience: Duration::from_secs(watchdog) / 3,
             silence: Duration::from_millis(number("DACTOR_CONFORMANCE_SILENCE_MS", 50)),
             seed: number("DACTOR_CONFORMANCE_SEED", 0x00da_c708),
+            random: Duration::from_secs(number("DACTOR_RANDOM_SECONDS", 0)),
         }
     }
 
@@ -47,6 +50,7 @@ impl Settings {
     pub fn impatient(mut self) -> Self {
         self.patience = Duration::from_millis(700);
         self.watchdog = Duration::from_secs(5);
+        self.random = self.random.min(Duration::from_secs(2));
         self
     }
 }
@@ -106,7 +110,9 @@ pub fn check(rule: &Rule, subject: Arc<dyn Subject>, flavor: Flavor, settings: &
     }
     silence_injected_panics();
     let (rule, settings) = (*rule, settings.clone());
-    let watchdog = settings.watchdog;
+    // A search of random programs has its own time, and takes as much again to cut down what it finds.
+    let searching = if rule.id.starts_with("RANDOM") { settings.random * 3 } else { Duration::ZERO };
+    let watchdog = settings.watchdog + searching;
     let (verdict, received) = mpsc::channel();
     let body = move || {
         let run = |clock| (rule.run)(Lab::new(subject, settings, clock));
@@ -153,7 +159,7 @@ fn broken(rule: &Rule, flavor: Flavor, what: &dyn Display) -> Verdict {
 }
 
 /// Keeps the panics of rules, and those that rules inject, off the screen; the last one is the verdict.
-fn silence_injected_panics() {
+pub(crate) fn silence_injected_panics() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let previous = std::panic::take_hook();

@@ -48,6 +48,10 @@ impl Lab {
         (system.expect("a system with a valid name and a backend"), events)
     }
 
+    pub(crate) fn subject(&self) -> &dyn Subject {
+        &*self.subject
+    }
+
     /// The settings of this run.
     pub fn settings(&self) -> &Settings {
         &self.settings

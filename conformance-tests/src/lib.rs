@@ -19,6 +19,10 @@
 //! | `DACTOR_CONFORMANCE_SILENCE_MS` | how long nothing must happen to count as silence; 50 |
 //! | `DACTOR_CONFORMANCE_WATCHDOG_S` | how long a rule may take; 30 |
 //! | `DACTOR_CONFORMANCE_SEED` | the seed of the rules that race; printed when one of them fails |
+//! | `DACTOR_RANDOM_SECONDS` | how long each search of [random programs](random) goes on; 0 |
+//! | `DACTOR_RANDOM_SEED`, `DACTOR_RANDOM_PROGRAM` | the only program of that search, as a failure prints it |
+//! | `DACTOR_RANDOM_ALL` | if set, the search goes on after a finding, and shows one of each kind |
+//! | `DACTOR_RANDOM_PROGRESS` | if set, the search says every five seconds how far it is |
 //!
 //! The kit tests itself: every rule passes on two [reference backends](Reference), and every
 //! [deliberately broken one](mutants) is caught by the rules that name it.
@@ -29,6 +33,7 @@ mod coverage;
 mod lab;
 pub mod mutants;
 pub mod pages;
+pub mod random;
 mod reference;
 mod report;
 mod rule;

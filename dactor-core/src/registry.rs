@@ -70,11 +70,13 @@ impl Registry {
         self.closed.store(true, Ordering::SeqCst);
     }
 
+    /// Who is in, in the order of their birth: so a shutdown runs the same each time.
     pub(crate) fn snapshot(&self) -> Vec<Arc<dyn Control>> {
         let mut live = Vec::new();
         for shard in &self.shards {
             live.extend(lock(&shard.0).values().cloned());
         }
+        live.sort_unstable_by_key(|actor| actor.pid());
         live
     }
 

@@ -3,7 +3,7 @@
 //! A watch is in two places: at the target, which tells its watchers when it ends, and at the watcher, whose list
 //! decides whether a notice that arrives is still wanted. Each place is behind its own actor's lock; nothing is global.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -97,7 +97,8 @@ enum State {
 
 #[derive(Default)]
 struct Watches {
-    by_watcher: HashMap<Pid, Watch>,
+    /// Told in the order of their birth: so a program on one thread runs the same each time.
+    by_watcher: BTreeMap<Pid, Watch>,
 }
 
 impl Watchers {

@@ -36,6 +36,7 @@ mod paths;
 mod phases;
 mod priority;
 mod race;
+mod random;
 mod refs;
 mod repeat;
 mod restart;
@@ -108,6 +109,7 @@ static ALL: &[&[Rule]] = &[
     dead::RULES,
     refs::RULES,
     race::RULES,
+    random::RULES,
     fairness::RULES,
     native::RULES,
     visible::RULES,
