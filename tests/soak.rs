@@ -162,8 +162,11 @@ impl Outbound for Tally {
         Verdict::Continue
     }
 
-    fn on_reply(&self, _: &mut Completion<'_>) {
-        self.0[1].fetch_add(1, Relaxed);
+    fn on_reply(&self, completion: &mut Completion<'_>) {
+        // A message that was told comes back when it was not sent, and is not counted above.
+        if completion.mode() == dactor::Mode::Ask {
+            self.0[1].fetch_add(1, Relaxed);
+        }
     }
 }
 

@@ -11,19 +11,20 @@ use tokio_util::sync::CancellationToken;
 
 use crate::envelope::Labelled;
 use crate::interceptor::Outbound;
-use crate::outbound::{Trail, depart_asking, nobody_waits, turn_back};
+use crate::outbound::{Trail, depart, nobody_waits, turn_back};
 use crate::pending::{Holder, InFlight, Limits, Patience, PendingReply};
-use crate::pipeline::Chain;
+use crate::pipeline::{Chain, Pause};
 use crate::post::Manner;
 use crate::reply::Reply;
-use crate::{Deadline, Error, ErrorKind, Header, Headers, Message, Priority, Result, SendError, turn};
+use crate::shared::Delivered;
+use crate::{Deadline, Error, ErrorKind, Header, Headers, Message, Mode, Priority, Result, SendError, turn};
 
 /// An actor seen as something that takes `M`.
 pub(crate) trait Target<M: Message>: Labelled {
     fn tell(&self, message: M, manner: Manner) -> Result<()>;
     fn try_tell(&self, message: M, manner: Manner) -> Result<(), SendError<M>>;
     fn send(&self, message: M, manner: Manner) -> Sending<'_>;
-    fn deliver(&self, reply: Arc<Reply<M>>, priority: Priority) -> Result<()>;
+    fn deliver(&self, reply: Arc<Reply<M>>, priority: Priority) -> Result<Delivered>;
     fn outbound(&self) -> &Chain<dyn Outbound>;
     fn labelled(&self) -> Arc<dyn Labelled>;
     fn holder(&self) -> Arc<dyn Holder>;
@@ -63,7 +64,7 @@ enum Stage<M: Message> {
 
 /// An ask that its interceptors let go.
 struct Departed {
-    delay: Duration,
+    pause: Pause,
     patience: Option<Box<Patience>>,
     trail: Option<Box<Trail>>,
 }
@@ -120,13 +121,13 @@ impl<'a, M: Message> Ask<'a, M> {
         };
         let departed = self.depart(&message)?;
         match departed {
-            Departed { delay: Duration::ZERO, patience, trail } => {
+            Departed { pause: Pause { delay: Duration::ZERO, .. }, patience, trail } => {
                 let manner = self.take_manner();
                 let ask = InFlight::send(self.target, message, manner, None, patience, trail)?;
                 Ok(PendingReply::new(ask, self.target.holder()))
             }
-            Departed { delay, trail, .. } => {
-                let error = turn_back(trail, nobody_waits(self.target, delay));
+            Departed { pause, trail, .. } => {
+                let error = turn_back(trail, nobody_waits(self.target, pause));
                 self.target.bury(&message, &error);
                 Err(error)
             }
@@ -174,11 +175,11 @@ impl<'a, M: Message> Ask<'a, M> {
         }
         if unseen {
             let patience = self.patience(limits)?;
-            let (delay, trail) = depart_asking(self.target, message, &mut self.manner.headers)?;
-            return Ok(Departed { delay, patience, trail });
+            let (pause, _) = depart(self.target, message, Mode::Ask, &mut self.manner.headers)?;
+            return Ok(Departed { pause, patience, trail: None });
         }
-        let (delay, trail) = match depart_asking(self.target, message, &mut self.manner.headers) {
-            Ok(departed) => departed,
+        let (pause, trail) = match depart(self.target, message, Mode::Ask, &mut self.manner.headers) {
+            Ok((pause, trail)) => (pause, trail.map(Box::new)),
             Err(error) => {
                 self.target.bury(message, &error);
                 return Err(error);
@@ -188,7 +189,7 @@ impl<'a, M: Message> Ask<'a, M> {
             limits.deadline = limits.deadline.map_or(Some(set), |deadline| Some(deadline.min(set)));
         }
         match self.patience(limits) {
-            Ok(patience) => Ok(Departed { delay, patience, trail }),
+            Ok(patience) => Ok(Departed { pause, patience, trail }),
             Err(error) => Err(turn_back(trail, error)),
         }
     }
@@ -224,7 +225,7 @@ impl<'a, M: Message> Ask<'a, M> {
         if self.is_plain() {
             return self.send(message, cx.waker().clone(), None, None);
         }
-        let Departed { delay, patience, trail } = self.depart(&message)?;
+        let Departed { pause: Pause { delay, .. }, patience, trail } = self.depart(&message)?;
         if delay.is_zero() {
             return self.send(message, cx.waker().clone(), patience, trail);
         }

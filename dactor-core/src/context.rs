@@ -11,6 +11,7 @@ use crate::attached::Streams;
 use crate::envelope::Labelled;
 use crate::exclusive::Exclusive;
 use crate::later::Later;
+use crate::outbound::settle;
 use crate::panic::{Panic, contain};
 use crate::post::Manner;
 use crate::reply::{Asker, Sink};
@@ -296,19 +297,22 @@ impl<A: Actor> Context<A> {
         };
         self.promised = true;
         sink.iter().for_each(|sink| sink.pass_on());
-        if let Err(error) = to.departs(&message, &mut manner) {
-            to.bury(&message, &error);
-            if let Some(sink) = sink {
-                sink.answer(Err(error));
+        let trail = match to.departs(&message, &mut manner) {
+            Ok(trail) => trail,
+            Err(error) => {
+                to.bury(&message, &error);
+                if let Some(sink) = sink {
+                    sink.answer(Err(error));
+                }
+                return Err(Failure::promise());
             }
-            return Err(Failure::promise());
-        }
+        };
         let envelope = match sink {
             Some(sink) => message.into_forward(manner.headers, sink),
             None => message.into_tell(manner.headers),
         };
         // Refused, it is a dead letter by now, and its asker is answered.
-        let _ = to.shared.deliver(envelope, manner.priority);
+        let _ = settle(trail, to.shared.deliver(envelope, manner.priority));
         Err(Failure::promise())
     }
 }

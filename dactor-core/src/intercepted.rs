@@ -21,7 +21,7 @@ use crate::pipeline::{Passage, receive};
 use crate::reply::Asker;
 use crate::shared::Shared;
 use crate::turn::{Entered, Until};
-use crate::{Actor, Context, Error, ErrorKind, Handler, Headers, Message, Result, Sender};
+use crate::{Actor, Context, Deadline, Error, ErrorKind, Handler, Headers, Message, Result, Sender};
 
 /// Asks the interceptors, and starts the handler if they let the message pass.
 ///
@@ -126,6 +126,18 @@ impl<A: Actor, O> Watched<'_, A, O> {
         self.deny(error, text)
     }
 
+    /// Ends a message whose asker gave up before its handler began: a withdrawn ask is no dead letter.
+    fn withdraw<M: Message>(&mut self, message: M, error: &Error) -> Handled
+    where
+        O: Owed<M::Reply>,
+    {
+        discard(message);
+        self.complete::<M::Reply>(Err(error));
+        // The asker of a cancelled ask, or of a late one, may not have looked yet.
+        self.owed.give(Err(error.clone()));
+        Handled::Done
+    }
+
     /// Answers with an error that is not of the handler's.
     fn deny<R>(&mut self, error: Error, text: Option<String>) -> Handled
     where
@@ -169,8 +181,10 @@ async fn detour<A: Handler<M>, M: Message, O: Owed<M::Reply>>(
     let mut unhandled = Unhandled { message: Some(message), target, is_told: asker.is_none() };
     let admitted = wait(target, delay, asker, type_name::<M>()).await;
     let Some(message) = unhandled.message.take() else { unreachable!("it is taken once") };
-    if let Err(error) = admitted {
-        return watched.refuse(message, error);
+    match admitted {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::Stopped => return watched.refuse(message, error),
+        Err(error) => return watched.withdraw(message, &error),
     }
     watched.begin::<_, M::Reply>(ctx);
     match run(&watched.passage, actor, ctx, message, &mut watched.owed).await {
@@ -253,8 +267,8 @@ impl<A: Actor, M: Message> Drop for Unhandled<'_, A, M> {
     }
 }
 
-/// Waits, holding up the actor's later messages. An error when the actor is to stop meanwhile, or the answer is not
-/// wanted any more.
+/// Waits, holding up the actor's later messages. An error as soon as the actor is to stop, or the asker gives up or its
+/// deadline passes: a message that is not wanted any more holds nothing up.
 async fn wait<A: Actor>(
     target: &Shared<A>,
     delay: Duration,
@@ -264,11 +278,17 @@ async fn wait<A: Actor>(
     if delay.is_zero() {
         return Ok(());
     }
-    let mut sleep = pin!(tokio::time::sleep(delay));
+    let left = asker.and_then(Asker::deadline).map(|deadline| Deadline(deadline).remaining());
+    let mut sleep = pin!(tokio::time::sleep(left.map_or(delay, |left| left.min(delay))));
+    let mut gone = pin!(asker.map(|asker| asker.gone().cancelled_owned()));
     // Whoever polls an actor's code polls it again when a signal comes.
     poll_fn(|cx| {
         if target.mailbox.ending() >= Ending::Stop {
             return Poll::Ready(Err(target.stopped(message)));
+        }
+        // What it means is looked at below.
+        if gone.as_mut().as_pin_mut().is_some_and(|gone| gone.poll(cx).is_ready()) {
+            return Poll::Ready(Ok(()));
         }
         sleep.as_mut().poll(cx).map(Ok)
     })

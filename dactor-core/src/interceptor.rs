@@ -1,4 +1,4 @@
-use std::any::Any;
+use std::any::{Any, type_name};
 use std::fmt;
 use std::future::Future;
 use std::ops::Deref;
@@ -14,6 +14,8 @@ use crate::{Error, Header, Headers, Pid};
 /// Interceptors run in the order in which they were registered, those of the system first. The first verdict other
 /// than [`Continue`](Verdict::Continue) and [`Delay`](Verdict::Delay) decides, and those behind it do not see the message.
 /// A panic in one is an error of that message, not of the actor.
+///
+/// An error that an interceptor causes names it, as `interceptor`.
 ///
 /// The order matters: of a limit and a counter, the counter counts what it sees.
 ///
@@ -50,6 +52,11 @@ pub trait Inbound: Send + Sync + 'static {
     /// was rejected, failed, panicked, or whose actor was killed. The reply leaves after it.
     fn on_complete(&self, completion: &mut Completion<'_>) {
         let _ = completion;
+    }
+
+    /// What errors call it: the name of its type.
+    fn name(&self) -> &'static str {
+        type_name::<Self>()
     }
 }
 
@@ -89,6 +96,10 @@ pub trait Around: Send + Sync {
 /// Looks at messages where they are sent, for a ref ([`ActorRef::outbound`](crate::ActorRef::outbound)) or for all of a
 /// system ([`SystemBuilder::outbound`](crate::SystemBuilder::outbound)), in the order in which they were registered,
 /// those of the system first.
+///
+/// Every message that `on_send` saw and that was not sent ends in one call of `on_reply`, however it was sent: refused by
+/// an interceptor behind this one or by the mailbox, or given up while it was delayed or waited for room. So what
+/// `on_send` took for a message can be given back: [`Completion::got_through`] says whether it was sent.
 pub trait Outbound: Send + Sync + 'static {
     /// Before the message is sent. A verdict other than [`Continue`](Verdict::Continue) is what the sender gets; a
     /// [`Delay`](Verdict::Delay) is waited for by `send` and `ask`, and is `Unsupported` where nobody can wait.
@@ -97,9 +108,16 @@ pub trait Outbound: Send + Sync + 'static {
         Verdict::Continue
     }
 
-    /// When an ask that was sent ends: with its reply, or with the error that the asker gets.
+    /// When a message ends, for its sender. Called once for every ask that `on_send` saw, with the reply or with the error
+    /// that the asker gets; and once for every other message that `on_send` saw and that was not sent, with the reason.
+    /// A message that was told and sent has no end here.
     fn on_reply(&self, completion: &mut Completion<'_>) {
         let _ = completion;
+    }
+
+    /// What errors call it: the name of its type.
+    fn name(&self) -> &'static str {
+        type_name::<Self>()
     }
 }
 
@@ -238,6 +256,7 @@ pub struct Completion<'a> {
     pub(crate) headers: &'a Headers,
     pub(crate) outcome: Result<Option<&'a (dyn Any + Send)>, &'a Error>,
     pub(crate) reply_headers: &'a mut Headers,
+    pub(crate) got_through: bool,
 }
 
 impl<'a> Completion<'a> {
@@ -249,6 +268,12 @@ impl<'a> Completion<'a> {
     /// The reply, if there is one and it is an `R`.
     pub fn reply<R: 'static>(&self) -> Option<&'a R> {
         self.outcome.ok()??.downcast_ref()
+    }
+
+    /// Whether the message got through: into the mailbox for an [`Outbound`], to its handler for an [`Inbound`]. Without an
+    /// [`error`](Self::error) it did; with one it may have.
+    pub fn got_through(&self) -> bool {
+        self.got_through
     }
 
     /// The headers that were beside the message.

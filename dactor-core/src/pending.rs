@@ -14,6 +14,7 @@ use crate::envelope::Labelled;
 use crate::outbound::{Trail, turn_back};
 use crate::post::Manner;
 use crate::reply::{GivenUp, Reply, Terms};
+use crate::shared::Delivered;
 use crate::{Error, ErrorKind, Headers, Message, Pid, Result, turn};
 
 /// The actor that an ask was sent to, as the asker needs it when it gives up.
@@ -39,12 +40,17 @@ impl<M: Message> InFlight<M> {
         manner: Manner,
         waker: Option<Waker>,
         patience: Option<Box<Patience>>,
-        trail: Option<Box<Trail>>,
+        mut trail: Option<Box<Trail>>,
     ) -> Result<Self> {
         let terms = patience.as_ref().map(|patience| patience.terms()).unwrap_or_default();
         let reply = Arc::new(Reply::new(message, manner.headers, terms, waker));
         match target.deliver(reply.clone(), manner.priority) {
-            Ok(()) => Ok(Self { reply, pid: target.pid(), over: false, patience, trail }),
+            Ok(delivered) => {
+                if let (Delivered::Queued, Some(trail)) = (delivered, &mut trail) {
+                    trail.is_sent();
+                }
+                Ok(Self { reply, pid: target.pid(), over: false, patience, trail })
+            }
             Err(error) => Err(turn_back(trail, error)),
         }
     }

@@ -22,30 +22,66 @@ pub(crate) fn extend<I: ?Sized>(chain: &Chain<I>, more: Vec<Arc<I>>) -> Chain<I>
     Some(chain.iter().flat_map(|chain| chain.iter().cloned()).chain(more).collect())
 }
 
+/// How long a message has to wait, and which interceptor asked for it last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pause {
+    pub(crate) delay: Duration,
+    pub(crate) wanted_by: &'static str,
+}
+
+impl Pause {
+    pub(crate) const NONE: Self = Self { delay: Duration::ZERO, wanted_by: "" };
+}
+
+/// Names an interceptor of either kind.
+trait Named {
+    fn named(&self) -> &'static str;
+}
+
+impl Named for dyn Inbound {
+    fn named(&self) -> &'static str {
+        self.name()
+    }
+}
+
+impl Named for dyn Outbound {
+    fn named(&self) -> &'static str {
+        self.name()
+    }
+}
+
+/// The name is the user's code, too.
+fn name<I: Named + ?Sized>(interceptor: &I) -> &'static str {
+    contain(|| interceptor.named()).unwrap_or("an interceptor whose name panics")
+}
+
 /// Asks one interceptor after the other, and gives the delay that they want.
-fn judge<I: ?Sized>(
+fn judge<I: Named + ?Sized>(
     chain: &[Arc<I>],
     delivery: &mut Delivery<'_>,
     mut ask: impl FnMut(&I, &mut Delivery<'_>) -> Verdict,
-) -> Result<Duration> {
-    let judged = contain(|| {
-        let mut delay = Duration::ZERO;
-        for interceptor in chain {
-            match ask(interceptor, delivery) {
-                Verdict::Continue => {}
-                Verdict::Delay(more) => delay = longer(&delivery.about, delay, more)?,
-                Verdict::Drop => return Err(error(&delivery.about, ErrorKind::Dropped)),
-                Verdict::Reject(reason) => {
-                    return Err(error(&delivery.about, ErrorKind::Rejected).with("reason", reason));
+) -> Result<Pause> {
+    let mut pause = Pause::NONE;
+    for interceptor in chain {
+        let verdict = contain(|| ask(interceptor, delivery));
+        let about = &delivery.about;
+        let refused = match verdict {
+            Ok(Verdict::Continue) => continue,
+            Ok(Verdict::Delay(more)) => match longer(about, pause.delay, more) {
+                Ok(delay) => {
+                    pause = Pause { delay, wanted_by: name(&**interceptor) };
+                    continue;
                 }
-                Verdict::Retry(after) => {
-                    return Err(error(&delivery.about, ErrorKind::RetryLater).with_retry_after(after));
-                }
-            }
-        }
-        Ok(delay)
-    });
-    judged.unwrap_or_else(|panic| Err(broken(&delivery.about, panic).unhandled()))
+                Err(error) => error,
+            },
+            Ok(Verdict::Drop) => error(about, ErrorKind::Dropped),
+            Ok(Verdict::Reject(reason)) => error(about, ErrorKind::Rejected).with("reason", reason),
+            Ok(Verdict::Retry(after)) => error(about, ErrorKind::RetryLater).with_retry_after(after),
+            Err(panic) => broken(about, panic).unhandled(),
+        };
+        return Err(refused.with("interceptor", name(&**interceptor)));
+    }
+    Ok(pause)
 }
 
 /// The sum of two delays.
@@ -57,16 +93,18 @@ fn longer(about: &About<'_>, delay: Duration, more: Duration) -> Result<Duration
 }
 
 /// Tells every interceptor how it ended; the error when one of them panicked.
-fn conclude<I: ?Sized>(
+fn conclude<I: Named + ?Sized>(
     chain: &[Arc<I>],
     completion: &mut Completion<'_>,
     mut tell: impl FnMut(&I, &mut Completion<'_>),
 ) -> Result<()> {
     let mut concluded = Ok(());
-    let mut rest = chain.iter();
     // Those behind one that panics are told, too.
-    while let Err(panic) = contain(|| rest.by_ref().for_each(|interceptor| tell(interceptor, completion))) {
-        concluded = Err(broken(&completion.about, panic));
+    for interceptor in chain {
+        if let Err(panic) = contain(|| tell(interceptor, completion)) {
+            let error = broken(&completion.about, panic);
+            concluded = Err(error.with("interceptor", name(&**interceptor)));
+        }
     }
     concluded
 }
@@ -87,7 +125,7 @@ pub(crate) fn depart(
     chain: &[Arc<dyn Outbound>],
     delivery: &mut Delivery<'_>,
     seen: &mut usize,
-) -> Result<Duration> {
+) -> Result<Pause> {
     judge(chain, delivery, |interceptor, delivery| {
         *seen += 1;
         interceptor.on_send(delivery)
@@ -120,12 +158,12 @@ pub(crate) fn receive(
     seen: &mut usize,
 ) -> Result<Way> {
     let mut scoped = false;
-    let delay = judge(chain, delivery, |interceptor, delivery| {
+    let pause = judge(chain, delivery, |interceptor, delivery| {
         *seen += 1;
         scoped |= interceptor.scope().is_some();
         interceptor.on_receive(delivery)
     })?;
-    Ok(Way { delay, scoped })
+    Ok(Way { delay: pause.delay, scoped })
 }
 
 /// One message that inbound interceptors of its actor have received. Each that saw it sees its end, once:
@@ -168,7 +206,7 @@ impl<'a> Passage<'a> {
             let scopes = self.seen.iter().rev().filter_map(|interceptor| interceptor.scope());
             scopes.fold(handler, |next, scope| scope.around(about, next))
         };
-        contain(scopes).map_err(|panic| broken(about, panic))
+        contain(scopes).map_err(|panic| self.of_scopes(broken(about, panic)))
     }
 
     /// The message did not come out of the scopes: one of them panicked, or dropped it. How far the handler came is not
@@ -179,7 +217,15 @@ impl<'a> Passage<'a> {
             None => error(&self.about, ErrorKind::Dropped)
                 .with("reason", "an interceptor did not await it to its end"),
         };
-        error.perhaps_handled()
+        self.of_scopes(error.perhaps_handled())
+    }
+
+    /// Names the interceptors that have a scope: scopes are nested, and from outside they are one future.
+    fn of_scopes(&self, error: Error) -> Error {
+        let scoped =
+            |interceptor: &&Arc<dyn Inbound>| contain(|| interceptor.scope().is_some()).unwrap_or(true);
+        let names: Vec<_> = self.seen.iter().filter(scoped).map(|scoped| name(&**scoped)).collect();
+        error.with(if names.len() == 1 { "interceptor" } else { "interceptors" }, names.join(", "))
     }
 
     /// Runs `on_complete`. The error when one of them panicked.
@@ -190,7 +236,9 @@ impl<'a> Passage<'a> {
     ) -> Result<()> {
         let seen = std::mem::take(&mut self.seen);
         let about = About { headers: &self.headers, ..self.about };
-        let mut completion = Completion { about, headers: &self.headers, outcome, reply_headers };
+        let got_through = self.begun;
+        let mut completion =
+            Completion { about, headers: &self.headers, outcome, reply_headers, got_through };
         conclude(seen, &mut completion, |interceptor, completion| {
             interceptor.on_complete(completion);
         })

@@ -10,12 +10,12 @@ use std::time::Duration;
 use crate::ask::{Ask, Sending, Target};
 use crate::envelope::Labelled;
 use crate::mailbox::Ending;
-use crate::outbound::{depart, nobody_waits};
+use crate::outbound::{Trail, depart, nobody_waits, settle, turn_back};
 use crate::pending::Holder;
-use crate::pipeline::{Chain, extend};
+use crate::pipeline::{Chain, Pause, extend};
 use crate::post::Manner;
 use crate::reply::Reply;
-use crate::shared::{Control, Shared};
+use crate::shared::{Control, Delivered, Shared};
 use crate::turn::{self, awaits_itself};
 use crate::{
     Actor, ActorPath, Error, Header, Mode, Outbound, Pid, Post, Priority, Recipient, Result, SendError,
@@ -94,24 +94,30 @@ impl<A: Actor> ActorRef<A> {
     }
 
     pub(crate) async fn dispatch<M: SentTo<A>>(&self, message: M, mut manner: Manner) -> Result<()> {
+        let mut trail = None;
         if self.outbound.is_some() {
             match depart(self, &message, Mode::Tell, &mut manner.headers) {
-                Ok(Duration::ZERO) => {}
-                Ok(delay) => tokio::time::sleep(delay).await,
+                Ok((pause, left)) => {
+                    trail = left.map(Box::new);
+                    if !pause.delay.is_zero() {
+                        tokio::time::sleep(pause.delay).await;
+                    }
+                }
                 Err(error) => {
                     self.bury(&message, &error);
                     return Err(error);
                 }
             }
         }
-        self.shared.send(message.into_tell(manner.headers), manner.priority).await
+        let sent = self.shared.send(message.into_tell(manner.headers), manner.priority).await;
+        settle(trail, sent)
     }
 
-    /// Whether the interceptors let a message go at once.
-    pub(crate) fn departs<M: SentTo<A>>(&self, message: &M, manner: &mut Manner) -> Result<()> {
+    /// Whether the interceptors let a message go at once. They are to hear whether it was sent.
+    pub(crate) fn departs<M: SentTo<A>>(&self, message: &M, manner: &mut Manner) -> Result<Option<Trail>> {
         match depart(self, message, Mode::Tell, &mut manner.headers)? {
-            Duration::ZERO => Ok(()),
-            delay => Err(nobody_waits::<M>(self, delay)),
+            (Pause { delay: Duration::ZERO, .. }, trail) => Ok(trail),
+            (pause, trail) => Err(turn_back(trail, nobody_waits::<M>(self, pause))),
         }
     }
 
@@ -224,29 +230,41 @@ impl<A: Actor> Labelled for ActorRef<A> {
 
 impl<A: Actor, M: SentTo<A>> Target<M> for ActorRef<A> {
     fn tell(&self, message: M, mut manner: Manner) -> Result<()> {
-        if self.outbound.is_some()
-            && let Err(error) = self.departs(&message, &mut manner)
-        {
-            self.bury(&message, &error);
-            return Err(error);
+        if self.outbound.is_none() {
+            return self.shared.tell(message, manner).map(drop);
         }
-        self.shared.tell(message, manner)
+        match self.departs(&message, &mut manner) {
+            Ok(trail) => settle(trail, self.shared.tell(message, manner)),
+            Err(error) => {
+                self.bury(&message, &error);
+                Err(error)
+            }
+        }
     }
 
     fn try_tell(&self, message: M, mut manner: Manner) -> Result<(), SendError<M>> {
-        if self.outbound.is_some()
-            && let Err(reason) = self.departs(&message, &mut manner)
-        {
-            return Err(SendError { message, reason });
+        if self.outbound.is_none() {
+            return self.shared.try_tell(message, manner).map(drop);
         }
-        self.shared.try_tell(message, manner)
+        let trail = match self.departs(&message, &mut manner) {
+            Ok(trail) => trail,
+            Err(reason) => return Err(SendError { message, reason }),
+        };
+        let (back, sent) = match self.shared.try_tell(message, manner) {
+            Ok(delivered) => (None, Ok(delivered)),
+            Err(SendError { message, reason }) => (Some(message), Err(reason)),
+        };
+        match (settle(trail, sent), back) {
+            (Err(reason), Some(message)) => Err(SendError { message, reason }),
+            _ => Ok(()),
+        }
     }
 
     fn send(&self, message: M, manner: Manner) -> Sending<'_> {
         Box::pin(self.dispatch(message, manner))
     }
 
-    fn deliver(&self, reply: Arc<Reply<M>>, priority: Priority) -> Result<()> {
+    fn deliver(&self, reply: Arc<Reply<M>>, priority: Priority) -> Result<Delivered> {
         self.shared.deliver(M::into_ask(reply), priority)
     }
 

@@ -129,25 +129,32 @@ impl<A: Actor> Shared<A> {
         Some(host.native())
     }
 
-    pub(crate) fn tell<M: SentTo<A>>(&self, message: M, manner: Manner) -> Result<()> {
+    pub(crate) fn tell<M: SentTo<A>>(&self, message: M, manner: Manner) -> Result<Delivered> {
         match self.mailbox.push(message.into_tell(manner.headers), manner.priority) {
             Ok(nudge) => {
                 self.head.act(nudge);
-                Ok(())
+                Ok(Delivered::Queued)
             }
             Err(refusal) => self.refused(refusal),
         }
     }
 
-    pub(crate) fn try_tell<M: SentTo<A>>(&self, message: M, manner: Manner) -> Result<(), SendError<M>> {
+    pub(crate) fn try_tell<M: SentTo<A>>(
+        &self,
+        message: M,
+        manner: Manner,
+    ) -> Result<Delivered, SendError<M>> {
         let refusal = match self.mailbox.push(message.into_tell(manner.headers), manner.priority) {
             Ok(nudge) => {
                 self.head.act(nudge);
-                return Ok(());
+                return Ok(Delivered::Queued);
             }
             Err(refusal) => refusal,
         };
-        let Some((envelope, reason)) = self.explain(refusal) else { return Ok(()) };
+        let (envelope, reason) = match self.explain(refusal) {
+            Ok(refused) => refused,
+            Err(dropped) => return Ok(Delivered::Dropped(dropped)),
+        };
         match M::take_back(envelope) {
             Some(message) => Err(SendError { message, reason }),
             None => unreachable!("a told message comes back as what it was"),
@@ -157,11 +164,11 @@ impl<A: Actor> Shared<A> {
     /// Sends, waiting in line for room where the mailbox makes senders wait.
     ///
     /// It spends tokio's budget like every wait: a loop of sends that always finds room lets others run, too.
-    pub(crate) async fn send(&self, envelope: Envelope<A>, priority: Priority) -> Result<()> {
+    pub(crate) async fn send(&self, envelope: Envelope<A>, priority: Priority) -> Result<Delivered> {
         cooperative(self.queue_up(envelope, priority)).await
     }
 
-    async fn queue_up(&self, envelope: Envelope<A>, priority: Priority) -> Result<()> {
+    async fn queue_up(&self, envelope: Envelope<A>, priority: Priority) -> Result<Delivered> {
         let message = envelope.message_type();
         let mut envelope = Some(envelope);
         let mut place = Place { mailbox: &self.mailbox, ticket: None };
@@ -171,7 +178,11 @@ impl<A: Actor> Shared<A> {
                     return Poll::Pending;
                 };
                 place.ticket = None;
-                return Poll::Ready(if admitted { Ok(()) } else { Err(self.stopped(message)) });
+                return Poll::Ready(if admitted {
+                    Ok(Delivered::Queued)
+                } else {
+                    Err(self.stopped(message))
+                });
             }
             let Some(envelope) = envelope.take() else { unreachable!("a send is polled to its end once") };
             // Room for this message could only come after the turn that waits for it.
@@ -185,7 +196,7 @@ impl<A: Actor> Shared<A> {
                 Ok((nudge, ticket)) => {
                     self.head.act(nudge);
                     place.ticket = ticket;
-                    if place.ticket.is_some() { Poll::Pending } else { Poll::Ready(Ok(())) }
+                    if place.ticket.is_some() { Poll::Pending } else { Poll::Ready(Ok(Delivered::Queued)) }
                 }
             }
         })
@@ -193,11 +204,11 @@ impl<A: Actor> Shared<A> {
     }
 
     /// Sends an ask, which waits in line where it has to: its asker waits for the reply anyway.
-    pub(crate) fn deliver(&self, envelope: Envelope<A>, priority: Priority) -> Result<()> {
+    pub(crate) fn deliver(&self, envelope: Envelope<A>, priority: Priority) -> Result<Delivered> {
         match self.mailbox.push_or_join(envelope, priority, None) {
             Ok((nudge, _)) => {
                 self.head.act(nudge);
-                Ok(())
+                Ok(Delivered::Queued)
             }
             Err(refusal) => self.refused(refusal),
         }
@@ -205,36 +216,36 @@ impl<A: Actor> Shared<A> {
 
     /// Answers for a message that was not accepted. One that is dropped by the mailbox's policy is no error of
     /// its sender's.
-    fn refused(&self, refusal: Refusal<Envelope<A>>) -> Result<()> {
+    fn refused(&self, refusal: Refusal<Envelope<A>>) -> Result<Delivered> {
         match self.explain(refusal) {
-            None => Ok(()),
-            Some((envelope, error)) => {
+            Err(dropped) => Ok(Delivered::Dropped(dropped)),
+            Ok((envelope, error)) => {
                 self.bury(envelope, &error);
                 Err(error)
             }
         }
     }
 
-    /// Why a message was not accepted; one that is dropped by the mailbox's policy is buried already.
-    fn explain(&self, refusal: Refusal<Envelope<A>>) -> Option<(Envelope<A>, Error)> {
+    /// Why a message was not accepted; one that is dropped by the mailbox's policy is buried already, with this error.
+    fn explain(&self, refusal: Refusal<Envelope<A>>) -> Result<(Envelope<A>, Error)> {
         match refusal {
             Refusal::Closed(envelope) => {
                 let error = self.stopped(envelope.message_type());
-                Some((envelope, error))
+                Ok((envelope, error))
             }
             Refusal::Full(envelope) => {
                 let error = self.error(ErrorKind::MailboxFull, envelope.message_type());
-                Some((envelope, error))
+                Ok((envelope, error))
             }
             Refusal::Overloaded(envelope, retry_after) => {
                 let error = self.error(ErrorKind::Overloaded, envelope.message_type());
-                Some((envelope, error.with_retry_after(retry_after)))
+                Ok((envelope, error.with_retry_after(retry_after)))
             }
             Refusal::Dropped(envelope, nudge) => {
                 self.head.act(nudge);
                 let error = self.error(ErrorKind::MailboxFull, envelope.message_type());
                 self.bury(envelope, &error);
-                None
+                Err(error)
             }
         }
     }
@@ -263,6 +274,14 @@ impl<A: Actor> Shared<A> {
             None => error,
         }
     }
+}
+
+/// What became of a message whose sender hears no error.
+#[derive(Debug)]
+pub(crate) enum Delivered {
+    Queued,
+    /// By the mailbox's policy, as a dead letter with this error.
+    Dropped(Error),
 }
 
 /// A sender's place in line, given up when the sender gives up.

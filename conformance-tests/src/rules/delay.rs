@@ -40,6 +40,15 @@ pub(super) static RULES: &[Rule] = &[
     )
     .pace(Pace::Driven),
     Rule::must(
+        "IN-18",
+        Topic::Inbound,
+        &[(Topic::Inbound, State::Handling), (Topic::Cancel, State::Handling)],
+        "An ask that is dropped, cancelled or late during an inbound delay ends the delay at once: its interceptors see that it did not get through, it is no dead letter, and the actor goes on with the next message.",
+        "A message that is not wanted any more holds nothing up.",
+        body!(withdrawn),
+    )
+    .pace(Pace::Driven),
+    Rule::must(
         "OUT-13",
         Topic::Outbound,
         &[(Topic::Outbound, State::Idle)],
@@ -61,7 +70,7 @@ pub(super) static RULES: &[Rule] = &[
         "OUT-15",
         Topic::Outbound,
         &[(Topic::Outbound, State::Idle), (Topic::Cancel, State::Idle)],
-        "A delayed ask that times out, is cancelled or dropped, and a delayed send that is dropped, is not sent; `on_reply` sees how the ask ended.",
+        "A delayed ask that times out, is cancelled or dropped, and a delayed send that is dropped, is not sent; `on_reply` sees how it ended.",
         "Whoever gives up before the message left has sent nothing.",
         body!(outbound_given_up),
     )
@@ -193,6 +202,60 @@ async fn ends(mut lab: Lab) {
     assert_eq!(journal.entries(), ["start", "a>", "1", "a< ok", "stop: drained", "drop"]);
 }
 
+async fn withdrawn(mut lab: Lab) {
+    for way in ["dropped", "cancelled", "timed out", "late"] {
+        let (journal, handled, system) = (Journal::new(), Journal::new(), lab.system());
+        let noted = journal.clone();
+        let spy = Spy::new("a", &journal)
+            .judge(first(HOUR))
+            .witness(move |completion| noted.note(completion.got_through()));
+        let actor = system.spawn(Worker::new(&handled)).inbound(spy).await.unwrap();
+        let token = CancellationToken::new();
+        let ask = actor.ask(Note(1));
+        let ask = match way {
+            "cancelled" => ask.cancel(token.clone()),
+            "timed out" => ask.timeout(TWO),
+            "late" => ask.deadline(tokio::time::Instant::now() + TWO),
+            _ => ask,
+        };
+        let pending = ask.enqueue().unwrap();
+        let next = actor.ask(Note(2)).enqueue().unwrap();
+        journal.wait_for("a>").await;
+        let started = lab.clock().elapsed();
+        // The one that is late is kept, and not looked at.
+        let (mut kept, mut awaited) = (None, None);
+        match way {
+            "dropped" => drop(pending),
+            "timed out" => awaited = Some(tokio::spawn(pending)),
+            _ => kept = Some(pending),
+        }
+        token.cancel();
+        lab.clock().advance(if way == "timed out" || way == "late" { TWO } else { Duration::ZERO }).await;
+        assert_eq!(next.await.unwrap(), 2, "{way}");
+        assert!(lab.clock().elapsed() - started <= TWO, "{way}: the rest of the delay was waited for");
+        let kind = match way {
+            "dropped" | "cancelled" => "a< Cancelled",
+            _ => "a< Timeout",
+        };
+        let seen = journal.entries();
+        assert_eq!(seen[0], "a>");
+        assert!(seen[1] == kind || way == "timed out" && seen[1] == "a< Cancelled", "{way}: {seen:?}");
+        assert_eq!(seen[2..], ["false", "a>", "a< ok", "true"], "{way}");
+        assert_eq!(
+            (handled.entries(), system.dead_letters()),
+            (vec!["start".into(), "2".into()], 0),
+            "{way}"
+        );
+        if let Some(kept) = kept {
+            let expected = if way == "late" { ErrorKind::Timeout } else { ErrorKind::Cancelled };
+            assert_eq!(kept.await.unwrap_err().kind(), expected);
+        }
+        if let Some(awaited) = awaited {
+            assert_eq!(awaited.await.unwrap().unwrap_err().kind(), ErrorKind::Timeout);
+        }
+    }
+}
+
 /// Notes what is sent, and sends after these delays.
 async fn sender(lab: &Lab, delays: [Duration; 2], sent: &Journal, handled: &Journal) -> ActorRef<Worker> {
     let [first, second] = delays;
@@ -222,6 +285,7 @@ async fn outbound(mut lab: Lab) {
         assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Unsupported, Some("pekko://lab/user/w")));
         assert_eq!(error.get("message"), Some(std::any::type_name::<Note>()));
         assert!(error.get("because").is_some_and(|because| because.contains("5s")), "{error}");
+        assert_eq!(error.get("interceptor"), Some(std::any::type_name::<Spy>()), "{error}");
     }
     assert_eq!(actor.system().dead_letters(), 4);
     let (by_ref, by_recipient) = (actor.clone(), recipient.clone());
@@ -296,8 +360,7 @@ async fn outbound_given_up(mut lab: Lab) {
     assert!(told.await.unwrap_err().is_cancelled());
     lab.clock().advance(4 * FIVE).await;
     let seen = |how: &str| ["a>".to_owned(), "b>".to_owned(), format!("a< {how}"), format!("b< {how}")];
-    let mut expected = [seen("Timeout"), seen("Cancelled"), seen("Cancelled")].concat();
-    expected.extend(["a>".to_owned(), "b>".to_owned()]);
+    let expected = [seen("Timeout"), seen("Cancelled"), seen("Cancelled"), seen("Cancelled")].concat();
     assert_eq!(sent.entries(), expected);
     assert_eq!(handled.entries(), ["start"]);
     assert_eq!(actor.system().dead_letters(), 0);
@@ -317,5 +380,6 @@ async fn outbound_dead(mut lab: Lab) {
     lab.clock().advance(FIVE + TICK).await;
     assert_eq!(asked.await.unwrap().unwrap_err().kind(), ErrorKind::Stopped);
     assert_eq!(told.await.unwrap().unwrap_err().kind(), ErrorKind::Stopped);
-    assert_eq!(sent.entries(), ["a>", "b>", "a>", "b>", "a< Stopped", "b< Stopped"]);
+    let stopped = ["a< Stopped", "b< Stopped", "a< Stopped", "b< Stopped"];
+    assert_eq!(sent.entries(), [&["a>", "b>", "a>", "b>"][..], &stopped].concat());
 }

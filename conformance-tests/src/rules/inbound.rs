@@ -31,7 +31,7 @@ pub(super) static RULES: &[Rule] = &[
         "IN-03",
         Topic::Inbound,
         &[(Topic::Inbound, State::Idle), (Topic::Inbound, State::Handling)],
-        "`Drop`, `Reject` and `Retry` are the error of an ask at once, with actor, message, reason and duration; a told message is a dead letter with the same error. Nothing is handled, and the actor goes on.",
+        "`Drop`, `Reject` and `Retry` are the error of an ask at once, with actor, message, interceptor, reason and duration; a told message is a dead letter with the same error. Nothing is handled, and the actor goes on.",
         "Whoever can be told why is told, and nothing is lost in silence.",
         body!(refuses),
     ),
@@ -216,6 +216,7 @@ async fn refuses(lab: Lab) {
             assert_eq!((error.kind(), error.get("actor")), (kind, Some("pekko://lab/user/w")));
             assert_eq!(error.get("message"), Some(std::any::type_name::<Note>()));
             assert_eq!((error.get("reason"), error.retry_after()), (reason, retry));
+            assert_eq!(error.get("interceptor"), Some(std::any::type_name::<Spy>()), "{error}");
         }
         // One whose asker has given up in the meantime is a dead letter, too.
         actor.tell(Hold(0, gate.clone())).unwrap();

@@ -52,6 +52,7 @@ mod supervision;
 mod timeout;
 mod timer_ends;
 mod timers;
+mod unsent;
 mod visible;
 mod wait;
 mod watch;
@@ -98,6 +99,7 @@ static ALL: &[&[Rule]] = &[
     inbound::RULES,
     scope::RULES,
     outbound::RULES,
+    unsent::RULES,
     delay::RULES,
     headers::RULES,
     cancel::RULES,

@@ -16,7 +16,7 @@ pub(super) static RULES: &[Rule] = &[
         "OUT-01",
         Topic::Outbound,
         &[(Topic::Outbound, State::Idle)],
-        "Outbound interceptors see a message in the order of their registration, those of the system first, for every way of sending; an ask comes back to them with its reply. Those behind a refusal see neither.",
+        "Outbound interceptors see a message in the order of their registration, those of the system first, for every way of sending; an ask comes back to them with its reply, and any message that one of them refuses with the error. Those behind a refusal see neither.",
         "Who sees what is decided where interceptors are registered.",
         body!(order),
     ),
@@ -40,7 +40,7 @@ pub(super) static RULES: &[Rule] = &[
         "OUT-04",
         Topic::Outbound,
         &[(Topic::Outbound, State::Idle)],
-        "`Drop`, `Reject` and `Retry` are returned by every way of sending, with actor, message, reason and duration; the actor sees nothing. What try_tell hands back is no dead letter, all else is one.",
+        "`Drop`, `Reject` and `Retry` are returned by every way of sending, with actor, message, interceptor, reason and duration; the actor sees nothing. What try_tell hands back is no dead letter, all else is one.",
         "A refused message is the sender's business, and counted.",
         body!(refuses),
     ),
@@ -72,7 +72,7 @@ pub(super) static RULES: &[Rule] = &[
         "OUT-08",
         Topic::Outbound,
         &[(Topic::Outbound, State::Stopping), (Topic::Outbound, State::Dead)],
-        "What is sent to an actor that stops or has ended passes the interceptors, too; `on_reply` sees the `Stopped` that an asker gets, and a verdict comes before it.",
+        "What is sent to an actor that stops or has ended passes the interceptors, too; `on_reply` sees the `Stopped` that the sender gets, and a verdict comes before it.",
         "An interceptor sees every attempt.",
         body!(dead),
     ),
@@ -134,8 +134,8 @@ async fn order(lab: Lab) {
     for (went, number) in went.into_iter().zip(1..) {
         assert_eq!(went, (number % 2 == 0).then_some(ErrorKind::Rejected), "{number}");
     }
-    let told = [&["s>", "t>", "a>", "b>"][..], &["s>", "t>", "a>"]];
     let refused = &["s>", "t>", "a>", "s< Rejected", "t< Rejected", "a< Rejected"][..];
+    let told = [&["s>", "t>", "a>", "b>"][..], refused];
     let asked = &["s>", "t>", "a>", "b>", "s< ok", "t< ok", "a< ok", "b< ok"][..];
     // Both enqueued asks leave before the first is awaited.
     let enqueued = [told[0], refused, &asked[4..]].concat();
@@ -239,7 +239,10 @@ async fn refuses(lab: Lab) {
             assert_eq!((error.get("reason"), error.retry_after()), (reason, retry));
         }
         let how = format!("a< {kind:?}");
-        assert_eq!((journal.count("a>"), journal.count(&how)), (11, 4), "asks come back");
+        assert_eq!((journal.count("a>"), journal.count(&how)), (11, 11), "all come back");
+        for error in events.errors().iter().chain([&back.reason]) {
+            assert_eq!(error.get("interceptor"), Some(std::any::type_name::<Spy>()), "{error}");
+        }
         assert_eq!(handled.entries(), ["start"]);
     }
 }
@@ -253,7 +256,8 @@ async fn panics(lab: Lab) {
     assert_eq!(every_way(&lab, &broken).await, [Some(ErrorKind::InterceptorPanicked); 10]);
     let error = broken.tell(Note(1)).unwrap_err();
     assert!(error.to_string().contains("broken"), "{error}");
-    assert_eq!(journal.count("b>"), 0);
+    assert_eq!(error.get("interceptor"), Some(std::any::type_name::<Spy>()), "{error}");
+    assert_eq!((journal.count("b>"), journal.count("a< InterceptorPanicked")), (0, 11));
     assert_eq!(handled.entries(), ["start"], "nothing was sent");
 
     let journal = Journal::new();
@@ -326,7 +330,7 @@ async fn dead(lab: Lab) {
     stopping.open();
     lab.soon("the actor ends", actor.wait()).await.unwrap();
     assert_eq!(every_way(&lab, &actor).await, [Some(ErrorKind::Stopped); 10]);
-    assert_eq!((journal.count("a>"), journal.count("a< Stopped"), journal.len()), (20, 8, 28));
+    assert_eq!((journal.count("a>"), journal.count("a< Stopped"), journal.len()), (20, 20, 40));
     assert_eq!(every_way(&lab, &refused).await, [Some(ErrorKind::Dropped); 10]);
 }
 

@@ -156,6 +156,10 @@ impl Outbound for Breaker {
     }
 
     fn on_reply(&self, completion: &mut Completion<'_>) {
+        // A forwarded message may still have the pass of the ask that it was.
+        if completion.mode() != Mode::Ask {
+            return;
+        }
         // One that was refused has no pass.
         let Some(Passes(passes)) = completion.headers().get() else { return };
         if let Some((_, epoch)) = passes.iter().find(|(id, _)| *id == self.inner.id) {

@@ -1,23 +1,26 @@
+mod ledger;
+
 use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use governor::clock::Clock;
-use governor::middleware::NoOpMiddleware;
+use governor::Quota;
 use governor::nanos::Nanos;
-use governor::state::{InMemoryState, NotKeyed};
-use governor::{Quota, RateLimiter};
 use tokio::time::Instant;
 
-use crate::{Delivery, Inbound, Outbound, Verdict};
+use self::ledger::{Charge, Ledger};
+use crate::{Completion, Delivery, Header, Headers, Inbound, Outbound, Verdict};
 
 /// Lets only so many messages pass in a time, by [governor](https://docs.rs/governor): a bucket that leaks steadily.
 ///
 /// A message too many is refused, with [`RetryLater`](crate::ErrorKind::RetryLater) and the time after which it would
 /// pass; or, with [`delayed`](Self::delayed), waits its turn. Clones are one limit. As an [`Inbound`] it limits what
 /// actors handle, as an [`Outbound`] what is sent.
+///
+/// A message that does not get through does not count: one that is withdrawn while it waits, or that a later interceptor
+/// or the mailbox refuses. Those behind it in line keep the time that they were given.
 ///
 /// ```
 /// # use std::time::Duration;
@@ -46,14 +49,11 @@ pub struct RateLimit {
 }
 
 struct Inner {
+    id: u64,
     start: Instant,
-    /// The time that the limiter sees. Set and read under the lock.
-    time: Time,
-    limiter: Mutex<Limiter>,
     quota: Quota,
+    ledger: Mutex<Ledger>,
 }
-
-type Limiter = RateLimiter<NotKeyed, InMemoryState, Time, NoOpMiddleware<Nanos>>;
 
 impl RateLimit {
     /// This many messages in a period; as many may come at once, unless [`burst`](Self::burst) says otherwise.
@@ -88,39 +88,64 @@ impl RateLimit {
     }
 
     fn of(quota: Quota) -> Self {
-        let time = Time::default();
-        let limiter = Mutex::new(RateLimiter::direct_with_clock(quota, time.clone()));
-        Self { inner: Arc::new(Inner { start: Instant::now(), time, limiter, quota }), delays: false }
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        let ledger = Mutex::new(Ledger::new(quota));
+        Self { inner: Arc::new(Inner { id, start: Instant::now(), quota, ledger }), delays: false }
     }
 
-    fn judge(&self) -> Verdict {
-        let Inner { start, time, limiter, .. } = &*self.inner;
-        let limiter = limiter.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Nanos::from(start.elapsed());
-        time.set(now);
-        let Err(too_many) = limiter.check() else { return Verdict::Continue };
-        let wait = too_many.wait_time_from(now);
-        if !self.delays {
-            return Verdict::Retry(wait);
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.inner.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn judge(&self, headers: &mut Headers) -> Verdict {
+        let now = Nanos::from(self.inner.start.elapsed());
+        let charged = self.ledger().charge(now, self.delays);
+        let mut charges = headers.remove::<Charges>().unwrap_or_default();
+        // Of an earlier passage of the same message, when it is forwarded.
+        charges.0.retain(|(limit, _)| *limit != self.inner.id);
+        let verdict = match charged {
+            Ok(Charge { id, wait }) => {
+                charges.0.push((self.inner.id, id));
+                if wait.is_zero() { Verdict::Continue } else { Verdict::Delay(wait) }
+            }
+            Err(wait) => Verdict::Retry(wait),
+        };
+        if !charges.0.is_empty() {
+            headers.insert(charges);
         }
-        // Taken in advance: whoever comes meanwhile waits for the one after it.
-        time.set(too_many.earliest_possible());
-        match limiter.check() {
-            Ok(()) => Verdict::Delay(wait),
-            Err(_) => Verdict::Retry(wait),
+        verdict
+    }
+
+    /// Gives back what a message was charged that did not get through.
+    fn conclude(&self, completion: &Completion<'_>) {
+        if completion.got_through() {
+            return;
+        }
+        let Some(Charges(charges)) = completion.headers().get() else { return };
+        if let Some((_, charge)) = charges.iter().find(|(limit, _)| *limit == self.inner.id) {
+            self.ledger().refund(*charge);
         }
     }
 }
 
 impl Inbound for RateLimit {
-    fn on_receive(&self, _: &mut Delivery<'_>) -> Verdict {
-        self.judge()
+    fn on_receive(&self, delivery: &mut Delivery<'_>) -> Verdict {
+        self.judge(delivery.headers_mut())
+    }
+
+    fn on_complete(&self, completion: &mut Completion<'_>) {
+        self.conclude(completion);
     }
 }
 
 impl Outbound for RateLimit {
-    fn on_send(&self, _: &mut Delivery<'_>) -> Verdict {
-        self.judge()
+    fn on_send(&self, delivery: &mut Delivery<'_>) -> Verdict {
+        self.judge(delivery.headers_mut())
+    }
+
+    fn on_reply(&self, completion: &mut Completion<'_>) {
+        self.conclude(completion);
     }
 }
 
@@ -130,22 +155,12 @@ impl fmt::Debug for RateLimit {
     }
 }
 
-/// A clock that shows what it is set to: tokio's time, which tests can drive, or a time to come.
+/// By which limits a message was charged, and the number of the charge with each.
 #[derive(Debug, Clone, Default)]
-struct Time(Arc<AtomicU64>);
+struct Charges(Vec<(u64, u64)>);
 
-impl Time {
-    fn set(&self, time: Nanos) {
-        self.0.store(time.as_u64(), Ordering::Relaxed);
-    }
-}
-
-impl Clock for Time {
-    type Instant = Nanos;
-
-    fn now(&self) -> Nanos {
-        self.0.load(Ordering::Relaxed).into()
-    }
+impl Header for Charges {
+    const NAME: &'static str = "rate-limit-charges";
 }
 
 #[cfg(test)]
@@ -171,20 +186,20 @@ mod tests {
             (0, Verdict::Retry(100 * MS)),
         ] {
             tokio::time::advance(advance * MS).await;
-            assert_eq!(limit.judge(), verdict);
+            assert_eq!(limit.judge(&mut Headers::default()), verdict);
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn delayed_messages_keep_the_rate() {
         let limit = RateLimit::new(10, 1000 * MS).delayed().burst(1);
-        let waits: Vec<_> = (0..4).map(|_| limit.judge()).collect();
+        let waits: Vec<_> = (0..4).map(|_| limit.judge(&mut Headers::default())).collect();
         assert_eq!(
             waits,
             [Verdict::Continue, Verdict::Delay(100 * MS), Verdict::Delay(200 * MS), Verdict::Delay(300 * MS)]
         );
         tokio::time::advance(250 * MS).await;
-        assert_eq!(limit.judge(), Verdict::Delay(150 * MS));
+        assert_eq!(limit.judge(&mut Headers::default()), Verdict::Delay(150 * MS));
     }
 
     #[tokio::test(start_paused = true)]
@@ -212,6 +227,66 @@ mod tests {
         echo.outbound(limit).tell(Say(1)).unwrap();
         assert_eq!(delayed.tell(Say(2)).unwrap_err().kind(), ErrorKind::Unsupported);
         assert_eq!(delayed.ask(Say(3)).await.unwrap(), 3);
+    }
+
+    /// How long an ask waits for its turn.
+    async fn turn(echo: &crate::ActorRef<Echo>) -> Duration {
+        let start = Instant::now();
+        echo.ask(Say(0)).await.unwrap();
+        start.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_not_sent_is_not_charged() {
+        let (system, slow) = (system(|builder| builder), RateLimit::new(1, 1000 * MS).delayed());
+        let echo = system.spawn(Echo).await.unwrap().outbound(slow.clone());
+        assert_eq!(turn(&echo).await, Duration::ZERO);
+        // Withdrawn while they wait, in any order.
+        let asks = (0..100).map(|_| {
+            tokio::spawn({
+                let echo = echo.clone();
+                async move { echo.ask(Say(1)).timeout(10 * MS).await }
+            })
+        });
+        for ask in asks.collect::<Vec<_>>() {
+            assert_eq!(ask.await.unwrap().unwrap_err().kind(), ErrorKind::Timeout);
+        }
+        let dropped = tokio::time::timeout(5 * MS, echo.send(Say(2))).await;
+        assert!(dropped.is_err());
+        // A sender that cannot wait.
+        assert_eq!(echo.tell(Say(3)).unwrap_err().kind(), ErrorKind::Unsupported);
+        let waited = turn(&echo).await;
+        assert!(waited <= 1000 * MS, "{waited:?}");
+        // Refused by a later interceptor, and by the mailbox.
+        struct No;
+        impl Outbound for No {
+            fn on_send(&self, _: &mut Delivery<'_>) -> Verdict {
+                Verdict::Drop
+            }
+        }
+        tokio::time::advance(5000 * MS).await;
+        assert_eq!(echo.outbound(No).tell(Say(4)).unwrap_err().kind(), ErrorKind::Dropped);
+        let ended = system.spawn(Echo).await.unwrap().outbound(slow);
+        ended.kill();
+        ended.wait().await.unwrap();
+        assert!(
+            ended.tell(Say(5)).is_err()
+                && ended.ask(Say(5)).await.is_err()
+                && ended.send(Say(5)).await.is_err()
+        );
+        assert_eq!(turn(&echo).await, Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_not_handled_is_not_charged() {
+        let (system, slow) = (system(|builder| builder), RateLimit::new(1, 1000 * MS).delayed());
+        let echo = system.spawn(Echo).inbound(slow).await.unwrap();
+        assert_eq!(turn(&echo).await, Duration::ZERO);
+        for _ in 0..10 {
+            assert_eq!(echo.ask(Say(1)).timeout(10 * MS).await.unwrap_err().kind(), ErrorKind::Timeout);
+        }
+        let waited = turn(&echo).await;
+        assert!(waited <= 1000 * MS, "{waited:?}");
     }
 
     #[test]
