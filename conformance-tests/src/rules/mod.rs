@@ -49,6 +49,7 @@ mod stash;
 mod stop;
 mod streams;
 mod supervision;
+mod text;
 mod timeout;
 mod timer_ends;
 mod timers;
@@ -76,6 +77,7 @@ static ALL: &[&[Rule]] = &[
     selections::RULES,
     failure::RULES,
     panics::RULES,
+    text::RULES,
     restart::RULES,
     family::RULES,
     supervision::RULES,
