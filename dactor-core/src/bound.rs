@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::mailbox::Item;
 use crate::shed::{Shed, Shedding};
+use crate::slot::Slot;
 use crate::{Error, ErrorKind, Priority, Result};
 
 /// What happens to a message that finds a bounded mailbox full.
@@ -81,6 +82,8 @@ pub(crate) struct Bound<T> {
     /// How many of the queued are notices.
     pub(crate) notices: usize,
     line: VecDeque<Waiter<T>>,
+    /// How many of those in line are withdrawn. The first is not.
+    withdrawn: usize,
     next: Ticket,
     /// Every ticket below it has been let in, or has left.
     served: Ticket,
@@ -89,7 +92,7 @@ pub(crate) struct Bound<T> {
 impl<T: Item> Bound<T> {
     pub(crate) fn new(limit: Limit) -> Self {
         let shedding = limit.shed.map(Shedding::new);
-        Self { limit, shedding, notices: 0, line: VecDeque::new(), next: 0, served: 0 }
+        Self { limit, shedding, notices: 0, line: VecDeque::new(), withdrawn: 0, next: 0, served: 0 }
     }
 
     /// A message comes into the queue.
@@ -114,31 +117,76 @@ impl<T: Item> Bound<T> {
         !self.line.is_empty()
     }
 
-    /// When to try again, if the mailbox sheds load now.
-    pub(crate) fn overload(&self) -> Option<Duration> {
-        self.shedding.as_ref().and_then(Shedding::overload)
+    pub(crate) fn sheds(&self) -> bool {
+        self.shedding.is_some()
+    }
+
+    /// When to try again, if the mailbox sheds load now. So many of those that wait are withdrawn.
+    pub(crate) fn overload(&self, withdrawn: usize) -> Option<Duration> {
+        self.shedding.as_ref().and_then(|shedding| shedding.overload(withdrawn))
     }
 
     /// Whether senders may wait for room now.
-    pub(crate) fn admits_waiters(&self) -> bool {
-        self.limit.overflow == Overflow::Block && self.overload().is_none()
+    pub(crate) fn admits_waiters(&self, withdrawn: usize) -> bool {
+        self.limit.overflow == Overflow::Block && self.overload(withdrawn).is_none()
+    }
+
+    /// Only these messages of the lane are kept.
+    pub(crate) fn compact(&mut self, priority: Priority, kept: impl Iterator<Item = bool>) {
+        if let Some(shedding) = &mut self.shedding {
+            shedding.compact(priority, kept);
+        }
     }
 
     pub(crate) fn join(&mut self, message: T, priority: Priority, waker: Option<Waker>) -> Ticket {
         let ticket = self.next;
         self.next += 1;
+        if let Some(slot) = message.slot() {
+            slot.set(Slot::InLine);
+        }
         self.line.push_back(Waiter { ticket, admitted: Admitted { message, priority, waker } });
         ticket
     }
 
     /// The next in line, if there is room or it needs none.
-    pub(crate) fn admit(&mut self, room: bool) -> Option<Admitted<T>> {
+    pub(crate) fn admit(&mut self, room: bool, garbage: &mut Vec<T>) -> Option<Admitted<T>> {
         if !room && !self.line.front()?.admitted.message.is_notice() {
             return None;
         }
         let Waiter { ticket, admitted } = self.line.pop_front()?;
         self.served = ticket + 1;
+        self.sweep(garbage);
         Some(admitted)
+    }
+
+    /// One of those in line has been withdrawn.
+    pub(crate) fn note_withdrawn(&mut self, garbage: &mut Vec<T>) {
+        self.withdrawn += 1;
+        self.sweep(garbage);
+    }
+
+    /// Throws withdrawn messages out of the line: those in front, or all if they are more than the others.
+    fn sweep(&mut self, garbage: &mut Vec<T>) {
+        if self.withdrawn == 0 {
+            return;
+        }
+        let is_withdrawn = |waiter: &Waiter<T>| {
+            waiter.admitted.message.slot().is_some_and(|slot| slot.get() == Slot::Withdrawn)
+        };
+        while self.line.front().is_some_and(is_withdrawn) {
+            self.withdrawn -= 1;
+            garbage.extend(self.line.pop_front().map(|gone| gone.admitted.message));
+        }
+        if 2 * self.withdrawn > self.line.len() {
+            for waiter in std::mem::take(&mut self.line) {
+                if is_withdrawn(&waiter) {
+                    garbage.push(waiter.admitted.message);
+                } else {
+                    self.line.push_back(waiter);
+                }
+            }
+            self.withdrawn = 0;
+        }
     }
 
     /// Whether the message of this ticket is in the queue, or was.
@@ -156,14 +204,22 @@ impl<T: Item> Bound<T> {
     }
 
     /// Leaves the line, with the message if it was still in it.
-    pub(crate) fn leave(&mut self, ticket: Ticket) -> Option<T> {
+    pub(crate) fn leave(&mut self, ticket: Ticket, garbage: &mut Vec<T>) -> Option<T> {
         let at = self.position(ticket)?;
-        self.line.remove(at).map(|waiter| waiter.admitted.message)
+        let left = self.line.remove(at).map(|waiter| waiter.admitted.message);
+        self.sweep(garbage);
+        left
     }
 
     /// Sends everyone away.
     pub(crate) fn disperse(&mut self) -> impl Iterator<Item = Admitted<T>> {
+        self.withdrawn = 0;
         std::mem::take(&mut self.line).into_iter().map(|waiter| waiter.admitted)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn in_line(&self) -> usize {
+        self.line.len()
     }
 
     fn position(&self, ticket: Ticket) -> Option<usize> {

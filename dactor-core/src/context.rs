@@ -307,12 +307,16 @@ impl<A: Actor> Context<A> {
                 return Err(Failure::promise());
             }
         };
-        let envelope = match sink {
-            Some(sink) => message.into_forward(manner.headers, sink),
-            None => message.into_tell(manner.headers),
-        };
         // Refused, it is a dead letter by now, and its asker is answered.
-        let _ = settle(trail, to.shared.deliver(envelope, manner.priority));
+        let delivered = match sink {
+            Some(sink) => {
+                let asker = sink.clone();
+                let envelope = message.into_forward(manner.headers, sink);
+                to.shared.deliver_forwarded(envelope, &*asker, manner.priority)
+            }
+            None => to.shared.deliver(message.into_tell(manner.headers), manner.priority),
+        };
+        let _ = settle(trail, delivered);
         Err(Failure::promise())
     }
 }

@@ -15,6 +15,7 @@ use crate::owed::{Answer, Nothing, Told};
 use crate::panic::{Panic, discard};
 use crate::reply::{Asker, Claim, Reply, Sink};
 use crate::shared::Shared;
+use crate::slot::AtomicSlot;
 use crate::timers::Place;
 use crate::{
     Actor, ActorPath, Context, Error, ErrorKind, Failure, Handler, Headers, Message, Pid, Terminated,
@@ -72,6 +73,8 @@ enum Kind<A> {
     /// From a stream or a piped future. It takes no room, but is a letter like others.
     Item(Box<dyn Tells<A>>),
     Ask(Arc<dyn Asks<A>>),
+    /// Its asker asked another actor, or the message was put aside before.
+    Forward(Box<dyn Tells<A>>),
 }
 
 impl<A: Actor> Envelope<A> {
@@ -100,7 +103,7 @@ impl<A: Actor> Envelope<A> {
     where
         A: Handler<M>,
     {
-        Self { kind: Kind::Tell(Box::new(Forwarded { message, headers, asker })) }
+        Self { kind: Kind::Forward(Box::new(Forwarded { message, headers, asker })) }
     }
 
     /// Says that an actor which this one watches has ended.
@@ -129,9 +132,20 @@ impl<A: Actor> Envelope<A> {
         !matches!(self.kind, Kind::Notice(_))
     }
 
+    /// Whether its asker has given up.
+    pub(crate) fn is_withdrawn(&self) -> bool {
+        match &self.kind {
+            Kind::Ask(ask) => ask.has_given_up(),
+            Kind::Forward(forward) => forward.asker().is_some_and(Asker::has_given_up),
+            Kind::Tell(_) | Kind::Notice(_) | Kind::Item(_) => false,
+        }
+    }
+
     pub(crate) fn message_type(&self) -> &'static str {
         match &self.kind {
-            Kind::Tell(tell) | Kind::Notice(tell) | Kind::Item(tell) => tell.message_type(),
+            Kind::Tell(tell) | Kind::Notice(tell) | Kind::Item(tell) | Kind::Forward(tell) => {
+                tell.message_type()
+            }
             Kind::Ask(ask) => ask.message_type(),
         }
     }
@@ -139,7 +153,7 @@ impl<A: Actor> Envelope<A> {
     /// The message as a text, if it opted in and is still here.
     pub(crate) fn describe(&self) -> Option<String> {
         match &self.kind {
-            Kind::Tell(tell) | Kind::Notice(tell) | Kind::Item(tell) => tell.describe(),
+            Kind::Tell(tell) | Kind::Notice(tell) | Kind::Item(tell) | Kind::Forward(tell) => tell.describe(),
             Kind::Ask(ask) => ask.describe(),
         }
     }
@@ -147,7 +161,9 @@ impl<A: Actor> Envelope<A> {
     /// Starts the handler. A message whose answer nobody wants any more is done at once.
     pub(crate) fn dispatch(self, scene: Scene<'_, A>) -> Running<'_> {
         match self.kind {
-            Kind::Tell(tell) | Kind::Notice(tell) | Kind::Item(tell) => tell.dispatch(scene),
+            Kind::Tell(tell) | Kind::Notice(tell) | Kind::Item(tell) | Kind::Forward(tell) => {
+                tell.dispatch(scene)
+            }
             Kind::Ask(ask) => ask.dispatch(scene),
         }
     }
@@ -155,7 +171,9 @@ impl<A: Actor> Envelope<A> {
     /// Answers the asker, if there is one, that the message is not going to be handled.
     pub(crate) fn refuse(self, error: &Error) {
         match self.kind {
-            Kind::Tell(tell) | Kind::Notice(tell) | Kind::Item(tell) => tell.refuse(error),
+            Kind::Tell(tell) | Kind::Notice(tell) | Kind::Item(tell) | Kind::Forward(tell) => {
+                tell.refuse(error)
+            }
             Kind::Ask(ask) => ask.refuse(error),
         }
     }
@@ -164,14 +182,23 @@ impl<A: Actor> Envelope<A> {
     pub(crate) fn into_message(self) -> Option<Box<dyn Any>> {
         match self.kind {
             Kind::Tell(tell) | Kind::Notice(tell) | Kind::Item(tell) => Some(tell.into_any()),
-            Kind::Ask(_) => None,
+            Kind::Ask(_) | Kind::Forward(_) => None,
         }
     }
 }
 
-impl<A> mailbox::Item for Envelope<A> {
+impl<A: Actor> mailbox::Item for Envelope<A> {
     fn is_notice(&self) -> bool {
         matches!(self.kind, Kind::Notice(_) | Kind::Item(_))
+    }
+
+    #[inline]
+    fn slot(&self) -> Option<&AtomicSlot> {
+        match &self.kind {
+            Kind::Tell(_) | Kind::Notice(_) | Kind::Item(_) => None,
+            Kind::Ask(ask) => Some(ask.slot()),
+            Kind::Forward(forward) => forward.asker().map(Asker::slot),
+        }
     }
 }
 
@@ -187,9 +214,13 @@ trait Tells<A: Actor>: Send {
     fn describe(&self) -> Option<String>;
     fn refuse(&self, error: &Error);
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
+    /// Of a forwarded message.
+    fn asker(&self) -> Option<&dyn Asker> {
+        None
+    }
 }
 
-trait Asks<A: Actor>: Send + Sync {
+trait Asks<A: Actor>: Asker {
     fn dispatch<'a>(self: Arc<Self>, scene: Scene<'a, A>) -> Running<'a>;
     fn message_type(&self) -> &'static str;
     fn describe(&self) -> Option<String>;
@@ -321,6 +352,10 @@ impl<A: Handler<M>, M: Message> Tells<A> for Forwarded<M> {
 
     fn refuse(&self, error: &Error) {
         self.asker.answer(Err(error.clone()));
+    }
+
+    fn asker(&self) -> Option<&dyn Asker> {
+        Some(&*self.asker)
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

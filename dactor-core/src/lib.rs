@@ -55,6 +55,7 @@ mod select;
 mod shared;
 mod shed;
 mod shutdown;
+mod slot;
 mod spawn;
 pub mod spi;
 mod stash;

@@ -13,6 +13,9 @@
 //!                                                           Waiting ◄─ lingering), handler pending ┘
 //! ```
 
+mod chunks;
+mod withdraw;
+
 use std::mem;
 use std::sync::PoisonError;
 use std::task::Waker;
@@ -20,15 +23,21 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
+use self::chunks::Chunks;
+use self::withdraw::{is_withdrawn, mark_taken, throw_away};
 use crate::Priority;
 use crate::bound::{Admitted, Bound, Limit, Overflow, Ticket};
 use crate::lanes::Lanes;
 use crate::queue::Queue;
+use crate::slot::{AtomicSlot, Slot};
 use crate::sync::atomic::{AtomicU8, Ordering};
 use crate::sync::{Mutex, MutexGuard};
 
 /// Beyond this many slots a queue gives memory back when it runs empty.
 const KEPT_SLOTS: usize = 256;
+
+/// The most that a cell takes at once.
+const BATCH: usize = 128;
 
 /// How an actor has been asked to end. A stronger request replaces a weaker one, never the reverse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,6 +64,11 @@ impl Ending {
 pub(crate) trait Item {
     /// Whether it comes from the kernel itself: such an item takes no room.
     fn is_notice(&self) -> bool;
+
+    /// Where it is, if there is an asker who may withdraw it.
+    fn slot(&self) -> Option<&AtomicSlot> {
+        None
+    }
 }
 
 /// What a cell has to know between two messages, read in one go.
@@ -107,6 +121,8 @@ pub(crate) enum Refusal<T> {
     Overloaded(T, Duration),
     /// It is full, and the message is to be dropped: this one, or an older one that made room for it.
     Dropped(T, Nudge),
+    /// Its asker had given up before it came.
+    Withdrawn(T),
 }
 
 /// What wakes a pending cell.
@@ -150,22 +166,34 @@ enum Phase {
 
 #[derive(Debug)]
 struct Inner<T> {
-    /// The normal lane.
+    /// The normal lane, or the end of it.
     queue: Queue<T>,
+    /// What comes before that, once more than a batch waits. Only without a bound.
+    chunks: Option<Box<Chunks<T>>>,
     /// The others, once there was a message for one.
     lanes: Option<Box<Lanes<T>>>,
     phase: Phase,
     open: bool,
+    /// How many of the queued are withdrawn.
+    withdrawn: u32,
     bound: Option<Box<Bound<T>>>,
 }
 
 impl<T: Item> Inner<T> {
     fn len(&self) -> usize {
-        self.queue.len() + self.lanes.as_ref().map_or(0, |lanes| lanes.len())
+        let chunked = self.chunks.as_ref().map_or(0, |chunks| chunks.len());
+        chunked + self.queue.len() + self.lanes.as_ref().map_or(0, |lanes| lanes.len())
     }
 
     fn is_full(&self) -> bool {
-        self.bound.as_ref().is_some_and(|bound| self.len() - bound.notices >= bound.limit.capacity)
+        self.bound.as_ref().is_some_and(|bound| self.wanted() - bound.notices >= bound.limit.capacity)
+    }
+
+    /// Whether a sender has to wait, and may.
+    fn admits_waiters(&self) -> bool {
+        let withdrawn = self.withdrawn as usize;
+        let may_wait = |bound: &Bound<T>| bound.admits_waiters(withdrawn);
+        self.open && self.is_full() && self.bound.as_deref().is_some_and(may_wait)
     }
 
     /// Whether there is anything in a lane beside the normal one.
@@ -189,6 +217,8 @@ impl<T: Item> Inner<T> {
     fn put(&mut self, message: T, priority: Priority) {
         if let Some(bound) = &mut self.bound {
             bound.put(&message, priority);
+        } else if self.queue.len() >= BATCH {
+            self.begin_chunk();
         }
         match priority {
             Priority::Normal => self.queue.push_back(message),
@@ -198,6 +228,7 @@ impl<T: Item> Inner<T> {
 
     fn pop(&mut self, priority: Priority) -> Option<T> {
         let popped = self.lane(priority).pop_front()?;
+        mark_taken(&popped);
         if let Some(bound) = &mut self.bound {
             bound.pop(&popped, priority);
         }
@@ -216,7 +247,8 @@ impl<T: Item> Inner<T> {
         let notices = self.bound.as_ref().map_or(0, |bound| bound.notices);
         let normal = self.queue.len() > notices;
         let lowest = self.lanes.as_ref().and_then(|lanes| lanes.lowest(normal)).unwrap_or_default();
-        let oldest = self.lane(lowest).extract(|message| !message.is_notice())?;
+        let oldest = self.lane(lowest).extract(|message| !message.is_notice() && !is_withdrawn(message))?;
+        mark_taken(&oldest);
         if let Some(bound) = &mut self.bound {
             bound.pop(&oldest, lowest);
         }
@@ -242,7 +274,8 @@ impl<T: Item> Inner<T> {
         if !self.open {
             return Err(Refusal::Closed(message));
         }
-        if let Some(retry_after) = self.bound.as_ref().and_then(|bound| bound.overload()) {
+        let withdrawn = self.withdrawn as usize;
+        if let Some(retry_after) = self.bound.as_ref().and_then(|bound| bound.overload(withdrawn)) {
             return Err(Refusal::Overloaded(message, retry_after));
         }
         if self.is_full() {
@@ -287,7 +320,15 @@ impl<T: Item> Mailbox<T> {
     /// An open mailbox of a cell that is not in its host yet.
     pub(crate) fn new(limit: Option<Limit>) -> Self {
         let bound = limit.map(|limit| Box::new(Bound::new(limit)));
-        let inner = Inner { queue: Queue::new(), lanes: None, phase: Phase::Starting, open: true, bound };
+        let inner = Inner {
+            queue: Queue::new(),
+            chunks: None,
+            lanes: None,
+            phase: Phase::Starting,
+            open: true,
+            withdrawn: 0,
+            bound,
+        };
         Self { inner: Mutex::new(inner), signals: AtomicU8::new(Ending::None as u8) }
     }
 
@@ -340,14 +381,42 @@ impl<T: Item> Mailbox<T> {
         waker: Option<Waker>,
     ) -> Result<(Nudge, Option<Ticket>), Refusal<T>> {
         let mut inner = self.lock();
-        let waits = inner.open && inner.is_full();
-        match &mut inner.bound {
-            Some(bound) if waits && bound.admits_waiters() => {
-                return Ok((Nudge::Nothing, Some(bound.join(message, priority, waker))));
-            }
-            _ => {}
+        if inner.admits_waiters()
+            && let Some(bound) = &mut inner.bound
+        {
+            return Ok((Nudge::Nothing, Some(bound.join(message, priority, waker))));
         }
         self.accept(&mut inner, message, priority).map(|nudge| (nudge, None))
+    }
+
+    /// The same for a message whose asker asked another actor, and may have given up meanwhile. `enter` says whether it
+    /// has not, and from then on the asker looks for its message here.
+    pub(crate) fn push_or_join_forwarded(
+        &self,
+        message: T,
+        priority: Priority,
+        enter: impl FnOnce(&T, Slot) -> bool,
+    ) -> Result<Nudge, Refusal<T>> {
+        let mut inner = self.lock();
+        let waits = inner.admits_waiters();
+        if !enter(&message, if waits { Slot::InLine } else { Slot::Queued }) {
+            return Err(Refusal::Withdrawn(message));
+        }
+        if waits && let Some(bound) = &mut inner.bound {
+            bound.join(message, priority, None);
+            return Ok(Nudge::Nothing);
+        }
+        let accepted = self.accept(&mut inner, message, priority);
+        if let Err(
+            Refusal::Closed(back)
+            | Refusal::Full(back)
+            | Refusal::Overloaded(back, _)
+            | Refusal::Dropped(back, _),
+        ) = &accepted
+        {
+            mark_taken(back);
+        }
+        accepted
     }
 
     /// `None` while the ticket waits; then whether its message was accepted.
@@ -386,7 +455,10 @@ impl<T: Item> Mailbox<T> {
 
     /// Takes a waiting message out of the line.
     pub(crate) fn leave(&self, ticket: Ticket) -> Option<T> {
-        self.lock().bound.as_mut()?.leave(ticket)
+        let mut garbage = Vec::new();
+        let left = self.lock().bound.as_mut().and_then(|bound| bound.leave(ticket, &mut garbage));
+        throw_away(garbage);
+        left
     }
 
     /// Asks the actor to end. Accepts nothing from here on; a weaker request than an earlier one is ignored.
@@ -425,6 +497,7 @@ impl<T: Item> Mailbox<T> {
     /// Moves what is due into the empty `batch`, or parks the cell. What is in other lanes than the normal one stays
     /// there for [`pick`](Self::pick).
     pub(crate) fn take(&self, batch: &mut Queue<T>, park: Park<'_>) -> Taken {
+        let mut garbage = Vec::new();
         let mut inner = self.lock();
         if inner.len() == 0 {
             if self.signals().is_called() {
@@ -436,6 +509,7 @@ impl<T: Item> Mailbox<T> {
             batch.shrink_to(KEPT_SLOTS);
             inner.queue.shrink_to(KEPT_SLOTS);
             inner.lanes.iter_mut().for_each(|lanes| lanes.shrink(KEPT_SLOTS));
+            inner.chunks = None;
             match park {
                 Park::Native => inner.phase = Phase::Idle,
                 Park::Pending(waker) => inner.wait(waker, Heeds::All),
@@ -445,34 +519,38 @@ impl<T: Item> Mailbox<T> {
         if inner.bound.is_some() {
             // A bounded queue holds all but the one in hand.
             inner.next().into_iter().for_each(|message| batch.push_back(message));
-            let mut wakers = SmallVec::<[Waker; 1]>::new();
-            while inner.bound.as_ref().is_some_and(|bound| bound.has_waiters()) {
-                let room = !inner.is_full();
-                let admitted = inner.bound.as_mut().and_then(|bound| bound.admit(room));
-                let Some(Admitted { message, priority, waker }) = admitted else { break };
-                inner.put(message, priority);
-                wakers.extend(waker);
-            }
+            inner.sweep(&mut garbage);
+            let wakers = inner.admit_waiters(&mut garbage);
             drop(inner);
-            wakers.into_iter().for_each(Waker::wake);
+            wakers.into_iter().flatten().for_each(Waker::wake);
         } else {
-            mem::swap(&mut inner.queue, batch);
+            inner.fill(batch, &mut garbage);
+            drop(inner);
         }
+        throw_away(garbage);
         Taken::Some
     }
 
     /// The next message of a cell whose batch has been [overtaken](Signals::overtaken): the batch is the front of the
     /// normal lane.
     pub(crate) fn pick(&self, batch: &mut Queue<T>) -> Option<T> {
+        let mut garbage = Vec::new();
         let mut inner = self.lock();
+        if batch.is_empty() {
+            inner.fill(batch, &mut garbage);
+        }
         let Inner { queue, lanes, .. } = &mut *inner;
-        let normal = !batch.is_empty() || !queue.is_empty();
-        let picked = match lanes.as_mut().and_then(|lanes| Some((lanes.choose(normal)?, lanes))) {
-            Some((Priority::Normal, _)) | None => batch.pop_front().or_else(|| queue.pop_front()),
+        let chosen = lanes.as_mut().and_then(|lanes| Some((lanes.choose(!batch.is_empty())?, lanes)));
+        let picked = match chosen {
+            Some((Priority::Normal, _)) | None => batch.pop_front(),
             Some((other, lanes)) => lanes.lane(queue, other).pop_front(),
         };
-        lanes.iter_mut().for_each(|lanes| lanes.settle());
+        picked.iter().for_each(mark_taken);
+        inner.sweep(&mut garbage);
+        inner.lanes.iter_mut().for_each(|lanes| lanes.settle());
         self.mind_lanes(&inner);
+        drop(inner);
+        throw_away(garbage);
         picked
     }
 
@@ -485,10 +563,15 @@ impl<T: Item> Mailbox<T> {
 
     /// Closes for good and gives what was never taken, and what never got in.
     pub(crate) fn close(&self) -> Queue<T> {
+        let mut garbage = Vec::new();
         let mut inner = self.lock();
         inner.open = false;
         inner.phase = Phase::Scheduled;
-        let mut rest = mem::take(&mut inner.queue);
+        let tail = mem::take(&mut inner.queue);
+        let mut rest = match inner.chunks.take() {
+            Some(chunks) => chunks.into_items().chain(tail).collect(),
+            None => tail,
+        };
         for message in inner.lanes.take().into_iter().flat_map(|lanes| lanes.into_messages()) {
             rest.push_back(message);
         }
@@ -497,8 +580,12 @@ impl<T: Item> Mailbox<T> {
             rest.push_back(message);
             wakers.extend(waker);
         }
+        rest.split_off(is_withdrawn, &mut garbage);
+        rest.iter().for_each(mark_taken);
+        inner.withdrawn = 0;
         drop(inner);
         wakers.into_iter().for_each(Waker::wake);
+        throw_away(garbage);
         rest
     }
 
@@ -511,9 +598,9 @@ impl<T: Item> Mailbox<T> {
         }
     }
 
-    /// How many messages wait.
+    /// How many messages wait, without those that are withdrawn.
     pub(crate) fn len(&self) -> usize {
-        self.lock().len()
+        self.lock().wanted()
     }
 }
 

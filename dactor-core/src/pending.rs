@@ -15,12 +15,15 @@ use crate::outbound::{Trail, turn_back};
 use crate::post::Manner;
 use crate::reply::{GivenUp, Reply, Terms};
 use crate::shared::Delivered;
+use crate::slot::Slot;
 use crate::{Error, ErrorKind, Headers, Message, Pid, Result, turn};
 
 /// The actor that an ask was sent to, as the asker needs it when it gives up.
 pub(crate) trait Holder: Labelled {
     /// An answer was given, and the asker dropped it unread.
     fn unread(&self, message: &'static str, failure: Option<&Error>);
+    /// Lets an asker give up under the lock of the mailbox: see [`Mailbox::withdraw`](crate::mailbox::Mailbox::withdraw).
+    fn withdraw(&self, give_up: &mut dyn FnMut() -> Option<Slot>);
 }
 
 /// An ask that has been sent. Its owner [leaves](Self::leave) it when it is dropped.
@@ -65,7 +68,7 @@ impl<M: Message> InFlight<M> {
     pub(crate) fn poll(
         &mut self,
         cx: &mut Context<'_>,
-        holder: impl FnOnce() -> Arc<dyn Holder>,
+        holder: impl Fn() -> Arc<dyn Holder>,
     ) -> Poll<(Result<M::Reply>, Headers)> {
         let (ended, mut headers) = if let Poll::Ready((reply, headers)) = self.reply.poll(cx) {
             self.over = true;
@@ -91,13 +94,9 @@ impl<M: Message> InFlight<M> {
     /// The asker's patience is over, unless the answer has come since the last look. From here on it waits for nothing,
     /// also while this value is kept.
     #[cold]
-    fn run_out(
-        &mut self,
-        error: Error,
-        holder: impl FnOnce() -> Arc<dyn Holder>,
-    ) -> (Result<M::Reply>, Headers) {
+    fn run_out(&mut self, error: Error, holder: impl Fn() -> Arc<dyn Holder>) -> (Result<M::Reply>, Headers) {
         self.over = true;
-        match self.reply.give_up() {
+        match self.give_up(&holder) {
             GivenUp::Answered(answer, headers) => return (answer, headers),
             GivenUp::Held(answer) => unread::<M>(&*holder(), &answer),
             // Taken back before a handler had it.
@@ -110,12 +109,34 @@ impl<M: Message> InFlight<M> {
         (Err(error), Headers::default())
     }
 
+    /// Takes the message out of the mailbox that holds it, if one does.
+    fn give_up(&self, first: impl Fn() -> Arc<dyn Holder>) -> GivenUp<M> {
+        let parting = self.reply.give_up().unwrap_or_else(|| {
+            loop {
+                let holder = self.reply.holder().unwrap_or_else(&first);
+                let mut parting = None;
+                holder.withdraw(&mut || {
+                    parting = self.reply.withdraw_from(holder.pid());
+                    parting.as_ref().and_then(|parting| parting.slot)
+                });
+                // None when it was forwarded meanwhile.
+                if let Some(parting) = parting {
+                    return parting;
+                }
+            }
+        });
+        if let Some(gone) = parting.gone {
+            gone.cancel();
+        }
+        parting.found
+    }
+
     /// Gives up, if that is still to be done.
     #[inline]
-    pub(crate) fn leave(&mut self, holder: impl FnOnce() -> Arc<dyn Holder>) {
+    pub(crate) fn leave(&mut self, holder: impl Fn() -> Arc<dyn Holder>) {
         if !self.over {
             self.over = true;
-            match self.reply.give_up() {
+            match self.give_up(&holder) {
                 GivenUp::Answered(answer, _) | GivenUp::Held(answer) => unread::<M>(&*holder(), &answer),
                 GivenUp::Withdrawn(message) => drop(message),
                 GivenUp::Claimed => {}

@@ -15,6 +15,10 @@ impl<T> Queue<T> {
         Self { first: None, rest: VecDeque::new() }
     }
 
+    pub(crate) fn with_capacity(places: usize) -> Self {
+        Self { first: None, rest: VecDeque::with_capacity(places) }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.first.is_none() && self.rest.is_empty()
     }
@@ -56,6 +60,33 @@ impl<T> Queue<T> {
         self.rest.remove(at)
     }
 
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.first.iter().chain(&self.rest)
+    }
+
+    /// Takes the item in this place out.
+    pub(crate) fn remove(&mut self, at: usize) -> Option<T> {
+        match (&self.first, at) {
+            (Some(_), 0) => self.first.take(),
+            (Some(_), _) => self.rest.remove(at - 1),
+            (None, _) => self.rest.remove(at),
+        }
+    }
+
+    /// Moves the items that are unwanted to `out`, and gives memory back.
+    pub(crate) fn split_off(&mut self, unwanted: impl Fn(&T) -> bool, out: &mut Vec<T>) {
+        if !self.iter().any(&unwanted) {
+            return;
+        }
+        for item in std::mem::take(self) {
+            if unwanted(&item) {
+                out.push(item);
+            } else {
+                self.push_back(item);
+            }
+        }
+    }
+
     /// Gives memory back beyond this many places.
     pub(crate) fn shrink_to(&mut self, places: usize) {
         // Asked before every wait, and hardly ever with anything to give back.
@@ -73,6 +104,14 @@ impl<T> Queue<T> {
 impl<T> Default for Queue<T> {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+impl<T> FromIterator<T> for Queue<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        let mut queue = Self::new();
+        items.into_iter().for_each(|item| queue.push_back(item));
+        queue
     }
 }
 
@@ -118,6 +157,23 @@ mod tests {
             assert_eq!(queue.extract(|number| *number < 0), Some(-2));
             assert_eq!(queue.extract(|number| *number > 0), (rest > 1).then_some(1));
             assert!(queue.eq([-1].into_iter().chain((0..rest).filter(|number| *number != 1))));
+        }
+    }
+
+    #[test]
+    fn items_can_be_taken_out_anywhere() {
+        for count in 0..5 {
+            for at in 0..6 {
+                let mut queue = Queue::new();
+                (0..count).for_each(|number| queue.push_back(number));
+                assert_eq!(queue.remove(at), (at < count).then_some(at));
+                assert!(queue.iter().copied().eq((0..count).filter(|number| *number != at)));
+            }
+            let (mut queue, mut odd) = (Queue::new(), Vec::new());
+            (0..count).for_each(|number| queue.push_back(number));
+            queue.split_off(|number| number % 2 == 1, &mut odd);
+            assert!(queue.eq((0..count).filter(|number| number % 2 == 0)));
+            assert!(odd.into_iter().eq((0..count).filter(|number| number % 2 == 1)));
         }
     }
 

@@ -10,12 +10,15 @@ use std::task::{Context, Poll, Waker};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::pending::Holder;
+use crate::slot::{AtomicSlot, Slot};
 use crate::sync::{Mutex, MutexGuard};
-use crate::{Headers, Message, Result};
+use crate::{Headers, Message, Pid, Result};
 
 /// An ask in flight.
 pub struct Reply<M: Message> {
     terms: Terms,
+    slot: AtomicSlot,
     state: Mutex<State<M>>,
 }
 
@@ -49,6 +52,8 @@ struct State<M: Message> {
     holds: u32,
     /// How often it was passed on to somebody else to answer.
     passes: u32,
+    /// The actor that the message was forwarded to last.
+    holder: Option<HolderRef>,
     answered: bool,
     answer: Option<Result<M::Reply>>,
     reply_headers: Headers,
@@ -66,6 +71,19 @@ pub(crate) enum Claim<M> {
     Cancelled(M),
 }
 
+/// A place in a mailbox.
+#[derive(Debug)]
+pub struct AtSlot(pub(crate) Slot);
+
+/// An actor whose mailbox may hold the message.
+pub struct HolderRef(pub(crate) Arc<dyn Holder>);
+
+impl std::fmt::Debug for HolderRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("HolderRef").field(&self.0.pid()).finish()
+    }
+}
+
 /// What an asker who gives up finds.
 #[derive(Debug)]
 pub(crate) enum GivenUp<M: Message> {
@@ -75,8 +93,18 @@ pub(crate) enum GivenUp<M: Message> {
     Held(Result<M::Reply>),
     /// The message, which had not come to its handler.
     Withdrawn(M),
-    /// A handler has it, and will learn that the asker is gone.
+    /// A handler has it, and will learn that the asker is gone. Or the message had been forwarded, and is thrown away
+    /// where it is.
     Claimed,
+}
+
+/// How an ask was given up.
+pub(crate) struct Parting<M: Message> {
+    pub(crate) found: GivenUp<M>,
+    /// To be cancelled when no lock is held: it wakes tasks.
+    pub(crate) gone: Option<CancellationToken>,
+    /// Where in its mailbox the message was, and is withdrawn now.
+    pub(crate) slot: Option<Slot>,
 }
 
 impl<M: Message> Reply<M> {
@@ -89,11 +117,12 @@ impl<M: Message> Reply<M> {
             waker,
             holds: 0,
             passes: 0,
+            holder: None,
             answered: false,
             answer: None,
             reply_headers: Headers::default(),
         };
-        Self { terms, state: Mutex::new(state) }
+        Self { terms, slot: AtomicSlot::new(), state: Mutex::new(state) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State<M>> {
@@ -116,25 +145,29 @@ impl<M: Message> Reply<M> {
     }
 
     /// Gives up, unless the answer has come: either this or [`answer`](Sink::answer) is first, and the other learns it.
-    pub(crate) fn give_up(&self) -> GivenUp<M> {
-        let mut state = self.lock();
-        let answer = state.answer.take();
-        if state.holds == 0
-            && let Some(answer) = answer
-        {
-            return GivenUp::Answered(answer, std::mem::take(&mut state.reply_headers));
+    ///
+    /// `None` when the message may be in a mailbox: then it has to be [withdrawn](Self::withdraw_from) from it.
+    pub(crate) fn give_up(&self) -> Option<Parting<M>> {
+        let state = self.lock();
+        if state.answer.is_none() && self.slot.get() != Slot::Taken {
+            return None;
         }
-        state.abandoned = true;
-        let (message, gone) = (state.message.take(), state.gone.take());
-        drop(state);
-        if let Some(gone) = gone {
-            gone.cancel();
+        Some(part(state, None))
+    }
+
+    /// The same under the lock of the mailbox of an actor that may hold the message. `None` when another one does.
+    pub(crate) fn withdraw_from(&self, holder: Pid) -> Option<Parting<M>> {
+        let state = self.lock();
+        if state.holder.as_ref().is_some_and(|other| other.0.pid() != holder) {
+            return None;
         }
-        match (answer, message) {
-            (Some(answer), _) => GivenUp::Held(answer),
-            (None, Some(message)) => GivenUp::Withdrawn(message),
-            (None, None) => GivenUp::Claimed,
-        }
+        let slot = if state.answer.is_none() { self.slot.withdraw() } else { None };
+        Some(part(state, slot))
+    }
+
+    /// The actor that the message was forwarded to last.
+    pub(crate) fn holder(&self) -> Option<Arc<dyn Holder>> {
+        self.lock().holder.as_ref().map(|holder| holder.0.clone())
     }
 
     /// The message as a text, if it is still here and opted in.
@@ -157,6 +190,23 @@ impl<M: Message> Reply<M> {
     }
 }
 
+fn part<M: Message>(mut state: MutexGuard<'_, State<M>>, slot: Option<Slot>) -> Parting<M> {
+    let answer = state.answer.take();
+    if state.holds == 0
+        && let Some(answer) = answer
+    {
+        let found = GivenUp::Answered(answer, std::mem::take(&mut state.reply_headers));
+        return Parting { found, gone: None, slot };
+    }
+    state.abandoned = true;
+    let found = match (answer, state.message.take()) {
+        (Some(answer), _) => GivenUp::Held(answer),
+        (None, Some(message)) => GivenUp::Withdrawn(message),
+        (None, None) => GivenUp::Claimed,
+    };
+    Parting { found, gone: state.gone.take(), slot }
+}
+
 /// Whoever waits for an answer of type `R`.
 pub trait Sink<R>: Asker {
     /// Answers, once. `false` when there is nobody to answer any more, or it was answered before.
@@ -168,6 +218,12 @@ pub trait Asker: Send + Sync {
     fn deadline(&self) -> Option<Instant>;
     /// Whether the answer is still wanted.
     fn is_gone(&self) -> bool;
+    /// Whether the asker has given up, and its message with it.
+    fn has_given_up(&self) -> bool;
+    /// Where its message is.
+    fn slot(&self) -> &AtomicSlot;
+    /// Its message comes into the mailbox of an actor, whose lock is held. `false` when the asker has given up.
+    fn enter(&self, slot: AtSlot, holder: &HolderRef) -> bool;
     /// Is cancelled when the answer is not wanted any more.
     fn gone(&self) -> CancellationToken;
     /// Somebody else than the handler is to answer.
@@ -207,6 +263,26 @@ impl<M: Message> Asker for Reply<M> {
 
     fn is_gone(&self) -> bool {
         self.lock().abandoned || self.terms.is_cancelled()
+    }
+
+    fn has_given_up(&self) -> bool {
+        self.lock().abandoned
+    }
+
+    fn slot(&self) -> &AtomicSlot {
+        &self.slot
+    }
+
+    fn enter(&self, AtSlot(slot): AtSlot, holder: &HolderRef) -> bool {
+        let mut state = self.lock();
+        if state.abandoned {
+            return false;
+        }
+        self.slot.set(slot);
+        let before = state.holder.replace(HolderRef(holder.0.clone()));
+        drop(state);
+        drop(before);
+        true
     }
 
     fn gone(&self) -> CancellationToken {

@@ -15,11 +15,14 @@ use crate::bound::Ticket;
 use crate::envelope::{Envelope, Labelled};
 use crate::family::{Family, Supervisor};
 use crate::mailbox::{Ending, Item, Mailbox, Nudge, Refusal};
+use crate::panic::discard;
 use crate::path::Guardian;
 use crate::pending::Holder;
 use crate::pipeline::Chain;
 use crate::place::path_length;
 use crate::post::Manner;
+use crate::reply::{Asker, AtSlot, HolderRef};
+use crate::slot::Slot;
 use crate::spi::Host;
 use crate::turn::{self, Slate};
 use crate::watch::Watchers;
@@ -214,6 +217,24 @@ impl<A: Actor> Shared<A> {
         }
     }
 
+    /// The same for a message that was asked of another actor. One whose asker has given up goes no further.
+    pub(crate) fn deliver_forwarded(
+        self: &Arc<Self>,
+        envelope: Envelope<A>,
+        asker: &dyn Asker,
+        priority: Priority,
+    ) -> Result<Delivered> {
+        let holder = HolderRef(self.clone());
+        let enter = |_: &Envelope<A>, slot| asker.enter(AtSlot(slot), &holder);
+        match self.mailbox.push_or_join_forwarded(envelope, priority, enter) {
+            Ok(nudge) => {
+                self.head.act(nudge);
+                Ok(Delivered::Queued)
+            }
+            Err(refusal) => self.refused(refusal),
+        }
+    }
+
     /// Answers for a message that was not accepted. One that is dropped by the mailbox's policy is no error of
     /// its sender's.
     fn refused(&self, refusal: Refusal<Envelope<A>>) -> Result<Delivered> {
@@ -247,6 +268,11 @@ impl<A: Actor> Shared<A> {
                 self.bury(envelope, &error);
                 Err(error)
             }
+            Refusal::Withdrawn(envelope) => {
+                let error = self.error(ErrorKind::Cancelled, envelope.message_type());
+                discard(envelope);
+                Err(error)
+            }
         }
     }
 
@@ -259,6 +285,10 @@ impl<A: Actor> Shared<A> {
 
     /// A dead letter; its asker, if there is one, is answered.
     fn bury(&self, envelope: Envelope<A>, error: &Error) {
+        if envelope.is_withdrawn() {
+            // Its asker took it back: it is not missing anywhere.
+            return discard(envelope);
+        }
         self.head.system.events().dead_letter(self, &envelope, error);
         envelope.refuse(error);
     }
@@ -325,6 +355,10 @@ impl<A: Actor> Holder for Shared<A> {
             Some(error) if error.kind() == ErrorKind::Failed => events.failed(self, message, error),
             Some(_) => {}
         }
+    }
+
+    fn withdraw(&self, give_up: &mut dyn FnMut() -> Option<Slot>) {
+        self.head.act(self.mailbox.withdraw(give_up));
     }
 }
 

@@ -77,9 +77,15 @@ impl Shedding {
         self.came[priority as usize].pop_front();
     }
 
-    /// When to try again, if it is too much now.
-    pub(crate) fn overload(&self) -> Option<Duration> {
-        let waiting: usize = self.came.iter().map(VecDeque::len).sum();
+    /// Only these messages of the lane are kept.
+    pub(crate) fn compact(&mut self, priority: Priority, mut kept: impl Iterator<Item = bool>) {
+        self.came[priority as usize].retain(|_| kept.next().unwrap_or(true));
+    }
+
+    /// When to try again, if it is too much now. So many of those that wait are withdrawn, and the first of each lane is
+    /// not.
+    pub(crate) fn overload(&self, withdrawn: usize) -> Option<Duration> {
+        let waiting = self.came.iter().map(VecDeque::len).sum::<usize>() - withdrawn;
         let oldest = self.came.iter().filter_map(VecDeque::front).min()?;
         let too_long = self.shed.length.is_some_and(|length| waiting >= length);
         let age = oldest.elapsed();

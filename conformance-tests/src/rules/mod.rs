@@ -58,6 +58,7 @@ mod visible;
 mod wait;
 mod watch;
 mod watcher;
+mod withdrawn;
 
 use crate::Rule;
 
@@ -96,6 +97,7 @@ static ALL: &[&[Rule]] = &[
     inside::RULES,
     bound::RULES,
     line::RULES,
+    withdrawn::RULES,
     priority::RULES,
     shed::RULES,
     inbound::RULES,

@@ -9,6 +9,7 @@ mod line;
 mod native;
 mod overflow;
 mod wake;
+mod withdraw;
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
@@ -123,6 +124,7 @@ fn tell_at(mailbox: &Mail, host: &Bell, messages: &[(u32, Priority)]) -> Vec<(u3
                 act(nudge, host);
                 gone.push((message, Dropped));
             }
+            Err(Refusal::Withdrawn(_)) => unreachable!("it has no asker"),
         }
     }
     gone

@@ -1,0 +1,158 @@
+//! Asks that are withdrawn while they wait.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::shed::Shed;
+use crate::slot::AtomicSlot;
+
+#[derive(Debug, Clone)]
+struct Ask(u32, Option<Arc<AtomicSlot>>);
+
+impl Item for Ask {
+    fn is_notice(&self) -> bool {
+        self.0 >= 1000
+    }
+
+    fn slot(&self) -> Option<&AtomicSlot> {
+        self.1.as_deref()
+    }
+}
+
+fn ask(number: u32) -> Ask {
+    Ask(number, Some(Arc::new(AtomicSlot::new())))
+}
+
+fn told(number: u32) -> Ask {
+    Ask(number, None)
+}
+
+fn mailbox(limit: Option<Limit>) -> Mailbox<Ask> {
+    let mailbox = Mailbox::new(limit);
+    let _ = mailbox.launch();
+    mailbox
+}
+
+fn limit(capacity: usize, overflow: Overflow) -> Option<Limit> {
+    Some(Limit { capacity, overflow, shed: None })
+}
+
+fn withdraw(mailbox: &Mailbox<Ask>, ask: &Ask) {
+    let _ = mailbox.withdraw(&mut || ask.slot().and_then(AtomicSlot::withdraw));
+}
+
+fn numbers(queue: Queue<Ask>) -> Vec<u32> {
+    queue.map(|ask| ask.0).collect()
+}
+
+fn take(mailbox: &Mailbox<Ask>) -> Vec<u32> {
+    let mut batch = Queue::new();
+    mailbox.take(&mut batch, Park::Native);
+    numbers(batch)
+}
+
+/// How many items the mailbox holds, withdrawn ones among them.
+fn held(mailbox: &Mailbox<Ask>) -> usize {
+    mailbox.lock().len()
+}
+
+#[test]
+fn withdrawn_asks_are_compacted() {
+    for limit in [None, limit(10_000, Overflow::Reject)] {
+        let mailbox = mailbox(limit);
+        let asks: Vec<_> = (0..1000).map(ask).collect();
+        for ask in &asks {
+            let _ = mailbox.push(ask.clone(), [Normal, High, Low][ask.0 as usize % 3]);
+        }
+        for (gone, ask) in asks.iter().rev().enumerate().filter(|(_, ask)| ask.0 % 10 != 0) {
+            withdraw(&mailbox, ask);
+            withdraw(&mailbox, ask);
+            assert!(held(&mailbox) <= 2 * mailbox.len(), "after {gone}");
+        }
+        assert_eq!(mailbox.len(), 100);
+        let left = mailbox.close();
+        assert!(left.capacity() < 400);
+        let mut left = numbers(left);
+        left.sort_unstable();
+        assert!(left.into_iter().eq((0..100).map(|number| 10 * number)));
+    }
+}
+
+#[test]
+fn a_batch_is_limited_and_leaves_withdrawn_asks_behind() {
+    let mailbox = mailbox(None);
+    let asks: Vec<_> = (0..1000).map(ask).collect();
+    asks.iter().for_each(|ask| drop(mailbox.push(ask.clone(), Normal)));
+    asks.iter().filter(|ask| ask.0 % 4 == 0).for_each(|ask| withdraw(&mailbox, ask));
+    let mut taken = take(&mailbox);
+    assert_eq!(taken.len(), 3 * BATCH / 4);
+    withdraw(&mailbox, &asks[1]);
+    assert_eq!(mailbox.len(), 750 - taken.len(), "what was taken is not in the mailbox");
+    while taken.len() < 750 {
+        taken.extend(take(&mailbox));
+    }
+    assert!(taken.into_iter().eq((0..1000).filter(|number| number % 4 != 0)));
+    assert_eq!((held(&mailbox), mailbox.lock().withdrawn), (0, 0));
+}
+
+#[test]
+fn the_bound_counts_what_is_wanted() {
+    for overflow in [Overflow::Reject, Overflow::Block, Overflow::DropNewest, Overflow::DropOldest] {
+        let mailbox = mailbox(limit(1, overflow));
+        let gone = ask(0);
+        assert!(mailbox.push(gone.clone(), Normal).is_ok());
+        withdraw(&mailbox, &gone);
+        assert!(mailbox.push(told(1), Normal).is_ok(), "{overflow:?}");
+        assert_eq!((held(&mailbox), numbers(mailbox.close())), (1, vec![1]));
+    }
+}
+
+#[test]
+fn only_a_wanted_message_makes_room() {
+    let mailbox = mailbox(limit(2, Overflow::DropOldest));
+    let asks = [ask(0), ask(1)];
+    assert!(mailbox.push(asks[0].clone(), Normal).is_ok() && mailbox.push(asks[1].clone(), Normal).is_ok());
+    withdraw(&mailbox, &asks[1]);
+    assert!(mailbox.push(told(2), Normal).is_ok());
+    assert!(matches!(mailbox.push(told(3), Normal), Err(Refusal::Dropped(Ask(0, _), _))));
+    assert_eq!(numbers(mailbox.close()), [2, 3]);
+}
+
+#[test]
+fn those_in_line_move_up() {
+    let mailbox = mailbox(limit(1, Overflow::Block));
+    let asks: Vec<_> = (0..100).map(ask).collect();
+    for ask in &asks {
+        let (_, ticket) = mailbox.push_or_join(ask.clone(), Normal, None).unwrap();
+        assert_eq!(ticket.is_some(), ask.0 > 0);
+    }
+    asks[2..99].iter().rev().for_each(|ask| withdraw(&mailbox, ask));
+    assert!(mailbox.lock().bound.as_ref().unwrap().in_line() <= 4);
+    withdraw(&mailbox, &asks[0]);
+    assert_eq!(mailbox.len(), 1, "the next was let in");
+    assert_eq!(take(&mailbox), [1]);
+    assert_eq!(take(&mailbox), [99]);
+    assert!(mailbox.push(told(100), Normal).is_ok());
+}
+
+#[test]
+fn shedding_goes_by_what_is_wanted() {
+    let shed = Shed::default().length(2);
+    let mailbox = mailbox(Some(Limit { capacity: usize::MAX, overflow: Overflow::Reject, shed: Some(shed) }));
+    let asks: Vec<_> = (0..4).map(ask).collect();
+    let _ = mailbox.notify(told(1000));
+    assert!(mailbox.push(asks[0].clone(), Normal).is_ok() && mailbox.push(asks[1].clone(), Normal).is_ok());
+    assert!(matches!(mailbox.push(told(9), Normal), Err(Refusal::Overloaded(..))));
+    withdraw(&mailbox, &asks[0]);
+    assert_eq!(held(&mailbox), 2, "thrown away, behind the notice");
+    assert!(mailbox.push(asks[2].clone(), Normal).is_ok());
+    withdraw(&mailbox, &asks[2]);
+    assert!(mailbox.push(asks[3].clone(), Low).is_ok());
+    assert!(matches!(mailbox.push(told(9), Normal), Err(Refusal::Overloaded(..))));
+    withdraw(&mailbox, &asks[1]);
+    withdraw(&mailbox, &asks[3]);
+    assert_eq!(take(&mailbox), [1000]);
+    assert!(mailbox.push(told(4), Normal).is_ok() && mailbox.push(told(5), Normal).is_ok());
+    assert!(matches!(mailbox.push(told(9), Normal), Err(Refusal::Overloaded(..))));
+    assert_eq!(numbers(mailbox.close()), [4, 5]);
+}

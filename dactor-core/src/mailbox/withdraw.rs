@@ -1,0 +1,184 @@
+//! Asks that are withdrawn while they wait.
+//!
+//! A withdrawn ask counts for nothing: not for the bound, not for load shedding, not as a place in line. It is thrown
+//! away at once at the front of its lane, so that the first message of a lane is always wanted, and together with
+//! others as soon as more than half of a mailbox is withdrawn: that is constant time for each, and a mailbox holds at
+//! most as many withdrawn asks as other messages.
+
+use super::*;
+use crate::panic::discard;
+
+const LANES: [Priority; 3] = [Priority::High, Priority::Normal, Priority::Low];
+
+/// Whether the asker of this item has given up.
+pub(super) fn is_withdrawn<T: Item>(item: &T) -> bool {
+    item.slot().is_some_and(|slot| slot.get() == Slot::Withdrawn)
+}
+
+/// The item leaves the mailbox.
+#[inline]
+pub(super) fn mark_taken<T: Item>(item: &T) {
+    if let Some(slot) = item.slot() {
+        slot.set(Slot::Taken);
+    }
+}
+
+impl<T: Item> Inner<T> {
+    /// How many messages wait that are still wanted, notices among them.
+    pub(super) fn wanted(&self) -> usize {
+        self.len() - self.withdrawn as usize
+    }
+
+    /// An item that was in this place has been withdrawn.
+    fn note_withdrawn(&mut self, slot: Slot, garbage: &mut Vec<T>) {
+        match (slot, &mut self.bound) {
+            (Slot::InLine, Some(bound)) => bound.note_withdrawn(garbage),
+            _ => {
+                self.withdrawn += 1;
+                self.sweep(garbage);
+            }
+        }
+    }
+
+    /// Throws withdrawn items away: those at the front of their lane, or all if they are more than the others.
+    #[inline]
+    pub(super) fn sweep(&mut self, garbage: &mut Vec<T>) {
+        if self.withdrawn > 0 {
+            self.sweep_lanes(garbage);
+        }
+    }
+
+    #[cold]
+    fn sweep_lanes(&mut self, garbage: &mut Vec<T>) {
+        for priority in LANES {
+            self.trim(priority, garbage);
+        }
+        if 2 * self.withdrawn as usize > self.len() {
+            LANES.into_iter().for_each(|priority| self.compact(priority, garbage));
+            self.withdrawn = 0;
+        }
+    }
+
+    /// The items at the front of a lane. Notices before them keep their place; with load shedding the first message
+    /// behind them counts, whose age decides.
+    fn trim(&mut self, priority: Priority, garbage: &mut Vec<T>) {
+        if priority == Priority::Normal
+            && let Some(chunks) = &mut self.chunks
+        {
+            while let Some(item) = chunks.pop_front_if(is_withdrawn) {
+                self.withdrawn -= 1;
+                garbage.push(item);
+            }
+            if !chunks.is_empty() {
+                return;
+            }
+        }
+        let past_notices = self.bound.as_ref().is_some_and(|bound| bound.sheds());
+        while let Some(lane) = self.existing_lane(priority) {
+            let first = lane.iter().position(|item| !past_notices || !item.is_notice());
+            let first = first.filter(|&at| lane.iter().nth(at).is_some_and(is_withdrawn));
+            let Some(item) = first.and_then(|at| lane.remove(at)) else { return };
+            self.withdrawn -= 1;
+            if let Some(bound) = &mut self.bound {
+                bound.pop(&item, priority);
+            }
+            garbage.push(item);
+        }
+    }
+
+    /// All of a lane.
+    fn compact(&mut self, priority: Priority, garbage: &mut Vec<T>) {
+        if priority == Priority::Normal
+            && let Some(chunks) = self.chunks.take()
+        {
+            for item in chunks.into_items().chain(mem::take(&mut self.queue)) {
+                if is_withdrawn(&item) {
+                    garbage.push(item);
+                } else {
+                    self.put(item, Priority::Normal);
+                }
+            }
+            return;
+        }
+        let Self { queue, lanes, bound, .. } = self;
+        let lane = match (lanes, priority) {
+            (_, Priority::Normal) => queue,
+            (Some(lanes), _) => lanes.lane(queue, priority),
+            (None, _) => return,
+        };
+        if let Some(bound) = bound {
+            bound.compact(
+                priority,
+                lane.iter().filter(|item| !item.is_notice()).map(|item| !is_withdrawn(item)),
+            );
+        }
+        lane.split_off(is_withdrawn, garbage);
+    }
+
+    fn existing_lane(&mut self, priority: Priority) -> Option<&mut Queue<T>> {
+        (self.lanes.is_some() || priority == Priority::Normal).then(|| self.lane(priority))
+    }
+
+    /// Moves what is due into the empty `batch`, at most [`BATCH`] messages: those in a batch cannot be thrown away
+    /// while the actor is in a handler.
+    #[inline]
+    pub(super) fn fill(&mut self, batch: &mut Queue<T>, garbage: &mut Vec<T>) {
+        match &mut self.chunks {
+            Some(chunks) if !chunks.is_empty() => chunks.take(batch),
+            _ => mem::swap(&mut self.queue, batch),
+        }
+        if self.withdrawn > 0 {
+            self.sort_out(batch, garbage);
+        }
+        batch.iter().for_each(mark_taken);
+    }
+
+    /// Leaves withdrawn items out of the batch.
+    #[cold]
+    fn sort_out(&mut self, batch: &mut Queue<T>, garbage: &mut Vec<T>) {
+        let before = garbage.len();
+        batch.split_off(is_withdrawn, garbage);
+        self.withdrawn -= (garbage.len() - before) as u32;
+        self.sweep(garbage);
+    }
+
+    /// Lets those in line in, as far as there is room. Gives the wakers of those who wait for it, if anyone got in.
+    pub(super) fn admit_waiters(&mut self, garbage: &mut Vec<T>) -> Option<SmallVec<[Waker; 1]>> {
+        let mut wakers = None::<SmallVec<_>>;
+        while self.bound.as_ref().is_some_and(|bound| bound.has_waiters()) {
+            let room = !self.is_full();
+            let admitted = self.bound.as_mut().and_then(|bound| bound.admit(room, garbage));
+            let Some(Admitted { message, priority, waker }) = admitted else { break };
+            if let Some(slot) = message.slot() {
+                slot.set(Slot::Queued);
+            }
+            self.put(message, priority);
+            wakers.get_or_insert_default().extend(waker);
+        }
+        wakers
+    }
+}
+
+impl<T: Item> Mailbox<T> {
+    /// Lets an asker give up under the lock: its message has been taken, or is withdrawn. `give_up` says where it was,
+    /// if it was in this mailbox.
+    pub(crate) fn withdraw(&self, give_up: &mut dyn FnMut() -> Option<Slot>) -> Nudge {
+        // What is thrown away is dropped when the lock is released: its destructors are the user's.
+        let mut garbage = Vec::new();
+        let mut inner = self.lock();
+        let Some(slot) = give_up() else { return Nudge::Nothing };
+        inner.note_withdrawn(slot, &mut garbage);
+        let wakers = inner.admit_waiters(&mut garbage);
+        let nudge = if wakers.is_some() { inner.nudge(Heeds::All) } else { Nudge::Nothing };
+        self.mind_lanes(&inner);
+        drop(inner);
+        wakers.into_iter().flatten().for_each(Waker::wake);
+        throw_away(garbage);
+        nudge
+    }
+}
+
+/// Drops items that their askers withdrew. A forwarded message is dropped here, which runs user code.
+pub(super) fn throw_away<T>(garbage: Vec<T>) {
+    garbage.into_iter().for_each(discard);
+}
