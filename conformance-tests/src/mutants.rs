@@ -3,8 +3,9 @@
 //! They prove the rules tagged `spi`: a rule that names a mutant must fail on it.
 
 use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::task::{Context, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 
 use dactor_core::spi::Cell;
 use tokio::runtime::Runtime;
@@ -36,6 +37,7 @@ pub(crate) enum Flaw {
     IgnoresMore,
     IgnoresIdleStop,
     NeverYields,
+    YieldsRarely,
     EndsWhenIdle,
     BindsLate,
     RunsNothing,
@@ -79,7 +81,13 @@ pub static MUTANTS: &[Mutant] = &[
         "never-yields",
         Style::Turns,
         Flaw::NeverYields,
-        "runs turn after turn without letting others run",
+        "polls a cell that has woken itself again at once, for ever",
+    ),
+    mutant(
+        "yields-rarely",
+        Style::Turns,
+        Flaw::YieldsRarely,
+        "polls a cell that has woken itself again at once, 64 times in a row",
     ),
     mutant(
         "ends-when-idle",
@@ -137,6 +145,35 @@ pub(crate) fn launch(task: impl Future<Output = ()> + Send + 'static, flaw: Flaw
     } else {
         tokio::spawn(task);
     }
+}
+
+/// Polls the cell again within one poll of the task, as often as the flaw wants, while the cell wakes itself.
+pub(crate) fn poll_again<T>(
+    flaw: Flaws,
+    cx: &mut Context<'_>,
+    mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
+) -> Poll<T> {
+    struct Noticed(Waker, AtomicBool);
+    impl Wake for Noticed {
+        fn wake(self: Arc<Self>) {
+            self.1.store(true, Ordering::SeqCst);
+            self.0.wake_by_ref();
+        }
+    }
+    let most = match flaw {
+        flaw if flaw.is(Flaw::NeverYields) => usize::MAX,
+        flaw if flaw.is(Flaw::YieldsRarely) => 64,
+        _ => return poll(cx),
+    };
+    let noticed = Arc::new(Noticed(cx.waker().clone(), AtomicBool::new(false)));
+    let waker = Waker::from(noticed.clone());
+    for _ in 0..most {
+        let polled = poll(&mut Context::from_waker(&waker));
+        if polled.is_ready() || !noticed.1.swap(false, Ordering::SeqCst) {
+            return polled;
+        }
+    }
+    Poll::Pending
 }
 
 /// Keeps a cell for ever.

@@ -81,8 +81,8 @@ pub trait Host: Send + Sync + 'static {
 pub enum TurnEnd {
     /// Nothing to do: wait for the next wake.
     Idle,
-    /// The turn's budget is spent. Look at native signals, let other tasks run, then run another turn without
-    /// waiting for a wake.
+    /// The turn's budget is spent, and other tasks have had the chance to run: the turn was pending once. Look at
+    /// native signals, then run another turn without waiting for a wake.
     /// When the runtime refuses to schedule one, because it is draining, run it at once.
     More,
     /// The actor has ended: end the native one.
@@ -135,15 +135,27 @@ impl Cell {
 
     /// Runs one turn: at most [`TURN`] messages.
     ///
-    /// It is pending while a handler waits for something. While nobody has taken the native handle
+    /// It is pending while a handler waits for something, and once when its budget is spent, so that other tasks run
+    /// whatever the native runtime does between two turns. While nobody has taken the native handle
     /// ([`ActorRef::native`](crate::ActorRef::native)), and so nobody can signal the native actor, it also stays
     /// pending when there is nothing to do.
     pub fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<TurnEnd> {
+        let slate = &self.control.head().slate;
+        if self.life.is_some() && slate.progress() == Progress::Spent {
+            // The task has given way to others since.
+            slate.begin(Mode::Turns);
+            return Poll::Ready(TurnEnd::More);
+        }
         match self.poll(cx, Mode::Turns) {
             Poll::Ready(exit) => Poll::Ready(TurnEnd::Ended(exit)),
             Poll::Pending => match self.control.head().slate.progress() {
                 Progress::Parked => Poll::Ready(TurnEnd::Idle),
-                Progress::Spent => Poll::Ready(TurnEnd::More),
+                // A runtime may run turn after turn within one poll of its task, as far as tokio's budget goes: then
+                // nothing else would run for as many messages as the two budgets multiply to.
+                Progress::Spent => {
+                    cx.waker().wake_by_ref();
+                    Poll::Pending
+                }
                 Progress::Waiting | Progress::Started => Poll::Pending,
             },
         }

@@ -128,7 +128,7 @@ async fn turns(cell: &mut Cell, signals: &mut UnboundedReceiver<Signal>, flaw: F
             None => pending().await,
         }
         loop {
-            match poll_fn(|cx| cell.poll_turn(cx)).await {
+            match poll_fn(|cx| mutants::poll_again(flaw, cx, |cx| cell.poll_turn(cx))).await {
                 TurnEnd::Ended(exit) => return Some(exit),
                 TurnEnd::Idle if flaw.is(Flaw::EndsWhenIdle) => return None,
                 TurnEnd::Idle => break,
@@ -139,9 +139,6 @@ async fn turns(cell: &mut Cell, signals: &mut UnboundedReceiver<Signal>, flaw: F
                 if let Some(ended) = obey(signal, cell, flaw).await {
                     return ended;
                 }
-            }
-            if !flaw.is(Flaw::NeverYields) {
-                yield_now().await;
             }
         }
     }

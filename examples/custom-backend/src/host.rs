@@ -4,7 +4,7 @@ use std::task::Poll;
 
 use dactor_core::spi::{self, Cell, Exit, NativeEnd, TurnEnd};
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::{AbortHandle, JoinHandle, yield_now};
+use tokio::task::{AbortHandle, JoinHandle};
 
 /// What a task is sent: no messages of the application, only what a runtime itself has to say.
 #[derive(Debug)]
@@ -109,10 +109,8 @@ async fn resident(cell: &mut Cell, signals: &mut Signals) -> Exit {
 async fn turns(cell: &mut Cell, signals: &mut Signals) -> Exit {
     let mut more = false;
     loop {
-        if more {
-            yield_now().await;
-        } else if let Some(signal) = signals.recv().await {
-            // Always `Some`: the cell's own host can send.
+        // Always `Some`: the cell's own host can send.
+        if !more && let Some(signal) = signals.recv().await {
             obey(signal, cell);
         }
         while let Ok(signal) = signals.try_recv() {
