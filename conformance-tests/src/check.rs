@@ -72,6 +72,7 @@ impl Flavor {
         match pace {
             Pace::Free => &[Self::CurrentThread, Self::MultiThread],
             Pace::OneThread => &[Self::CurrentThread],
+            Pace::TwoThreads => &[Self::MultiThread],
             Pace::Driven => &[Self::DrivenClock],
         }
     }

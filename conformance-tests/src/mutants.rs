@@ -34,6 +34,8 @@ impl Mutant {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flaw {
     LosesWakes,
+    ClearsFlagLate,
+    WakesBySpawning,
     IgnoresMore,
     IgnoresIdleStop,
     NeverYields,
@@ -65,6 +67,18 @@ const fn mutant(name: &'static str, style: Style, flaw: Flaw, what: &'static str
 /// All of them.
 pub static MUTANTS: &[Mutant] = &[
     mutant("loses-wakes", Style::Turns, Flaw::LosesWakes, "drops every second wake"),
+    mutant(
+        "clears-flag-late",
+        Style::Turns,
+        Flaw::ClearsFlagLate,
+        "drops a wake while a turn is queued, and clears that flag after the turn instead of before",
+    ),
+    mutant(
+        "wakes-by-spawning",
+        Style::Turns,
+        Flaw::WakesBySpawning,
+        "wakes by a tokio task, which panics on a thread without a runtime",
+    ),
     mutant(
         "ignores-more",
         Style::Turns,

@@ -119,6 +119,8 @@ pub enum Pace {
     Free,
     /// On one thread only: on two it would show nothing.
     OneThread,
+    /// On two threads only: on one it would show nothing.
+    TwoThreads,
     /// On one thread whose clock the rule drives.
     Driven,
 }

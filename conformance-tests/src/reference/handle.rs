@@ -1,6 +1,6 @@
 use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use dactor_core::spi;
 use tokio::sync::{SetOnce, mpsc};
@@ -30,13 +30,15 @@ struct Inner {
     killed: SetOnce<()>,
     exit: SetOnce<NativeExit>,
     wakes: AtomicUsize,
+    /// Of a mutant: whether a turn is queued.
+    queued: AtomicBool,
     flaw: Flaws,
 }
 
 impl Handle {
     pub(super) fn new(mail: mpsc::UnboundedSender<Signal>, flaw: Flaws) -> Self {
-        let (killed, exit, wakes) = (SetOnce::new(), SetOnce::new(), AtomicUsize::new(0));
-        Self { inner: Arc::new(Inner { mail, killed, exit, wakes, flaw }) }
+        let (killed, exit, wakes, queued) = Default::default();
+        Self { inner: Arc::new(Inner { mail, killed, exit, wakes, queued, flaw }) }
     }
 
     pub(super) fn host(&self) -> impl spi::Host + use<> {
@@ -76,6 +78,11 @@ impl Handle {
         let _ = self.inner.exit.set(exit);
     }
 
+    /// A turn has ended.
+    pub(super) fn turned(&self) {
+        self.inner.queued.store(false, Ordering::SeqCst);
+    }
+
     fn send(&self, signal: Signal) {
         // Refused when the task has ended.
         let _ = self.inner.mail.send(signal);
@@ -88,6 +95,14 @@ impl spi::Host for Host {
     fn wake(&self) {
         let earlier = self.0.inner.wakes.fetch_add(1, Ordering::Relaxed);
         if self.0.inner.flaw.is(Flaw::LosesWakes) && earlier % 2 == 1 {
+            return;
+        }
+        if self.0.inner.flaw.is(Flaw::ClearsFlagLate) && self.0.inner.queued.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        if self.0.inner.flaw.is(Flaw::WakesBySpawning) {
+            let handle = self.0.clone();
+            tokio::spawn(async move { handle.send(Signal::Wake) });
             return;
         }
         self.0.send(Signal::Wake);

@@ -52,7 +52,7 @@ pub(super) async fn live(
     let run = async {
         match style {
             Style::Resident => resident(&mut cell, &mut signals, flaw).await,
-            Style::Turns => turns(&mut cell, &mut signals, flaw).await,
+            Style::Turns => turns(&mut cell, &mut signals, &handle, flaw).await,
         }
     };
     let exit = tokio::select! {
@@ -117,7 +117,12 @@ async fn resident(cell: &mut Cell, signals: &mut UnboundedReceiver<Signal>, flaw
 }
 
 /// A turn for every wake; signals are seen between turns.
-async fn turns(cell: &mut Cell, signals: &mut UnboundedReceiver<Signal>, flaw: Flaws) -> Option<Exit> {
+async fn turns(
+    cell: &mut Cell,
+    signals: &mut UnboundedReceiver<Signal>,
+    handle: &Handle,
+    flaw: Flaws,
+) -> Option<Exit> {
     loop {
         match signals.recv().await {
             Some(Signal::Wake) => {}
@@ -131,7 +136,10 @@ async fn turns(cell: &mut Cell, signals: &mut UnboundedReceiver<Signal>, flaw: F
             match poll_fn(|cx| mutants::poll_again(flaw, cx, |cx| cell.poll_turn(cx))).await {
                 TurnEnd::Ended(exit) => return Some(exit),
                 TurnEnd::Idle if flaw.is(Flaw::EndsWhenIdle) => return None,
-                TurnEnd::Idle => break,
+                TurnEnd::Idle => {
+                    handle.turned();
+                    break;
+                }
                 TurnEnd::More if flaw.is(Flaw::IgnoresMore) => break,
                 TurnEnd::More => {}
             }

@@ -139,7 +139,10 @@ async fn leaves_no_tasks(lab: Lab) {
             _ => actor.tell(Boom("no")).unwrap(),
         }
     }
-    lab.soon("all have ended", join_all(actors.iter().map(|actor| actor.wait()))).await;
+    lab.soon("all have ended", join_all(actors.iter().map(|actor| actor.wait())))
+        .await
+        .into_iter()
+        .for_each(|end| drop(end.unwrap()));
     let gone = async {
         while alive() > before {
             tokio::task::yield_now().await;

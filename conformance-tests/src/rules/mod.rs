@@ -56,6 +56,7 @@ mod timers;
 mod unsent;
 mod visible;
 mod wait;
+mod wake;
 mod watch;
 mod watcher;
 mod withdrawn;
@@ -116,6 +117,7 @@ static ALL: &[&[Rule]] = &[
     refs::RULES,
     race::RULES,
     random::RULES,
+    wake::RULES,
     fairness::RULES,
     native::RULES,
     visible::RULES,
