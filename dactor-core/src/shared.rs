@@ -373,6 +373,8 @@ pub(crate) trait Control: Labelled {
     fn head(&self) -> &Head;
     fn head_mut(&mut self) -> &mut Head;
     fn signal(&self, ending: Ending);
+    /// The same for a native host, which may have been asked to stop before it says so: the cell is run in any case.
+    fn end(&self, ending: Ending);
     /// Makes the cell look at its timers and its family.
     fn call(&self);
     /// How its children are supervised.
@@ -392,6 +394,18 @@ impl<A: Actor> Control for Shared<A> {
 
     fn signal(&self, ending: Ending) {
         self.head.act(self.mailbox.signal(ending));
+    }
+
+    fn end(&self, ending: Ending) {
+        match self.mailbox.signal(ending) {
+            Nudge::Waker(waker) => waker.wake(),
+            // `Nothing` says that the host has been asked already. It may have been asked for the stop that it is
+            // telling us about now, and then it would run no turn.
+            Nudge::Nothing | Nudge::Host | Nudge::Stop if self.head.end.get().is_none() => {
+                self.head.act(Nudge::Host);
+            }
+            _ => {}
+        }
     }
 
     fn call(&self) {

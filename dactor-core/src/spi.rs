@@ -12,8 +12,8 @@
 //!      [`Host::wake`], and obeys the [`TurnEnd`]. A turn too many does no harm.
 //! 3. A cell that has ended says how ([`Exit`]). The native actor ends, too, and **reports a failure as a
 //!    failure** to native supervisors.
-//! 4. When the native runtime ends the actor from outside, the adapter says so with [`Cell::end`] and goes on
-//!    running the cell to its end if it still can, or drops it. Dropping is always safe: it counts as a kill,
+//! 4. When the native runtime ends the actor from outside, the adapter says so with [`Cell::end`] (or an [`Ender`]) and
+//!    goes on running the cell to its end if it still can, or drops it. Dropping is always safe: it counts as a kill,
 //!    answers every asker and tells every waiter. A cell must not be kept alive or forgotten after its native
 //!    actor.
 //! 5. The death of a native peer or child must not end the actor; on some runtimes that needs an override.
@@ -21,8 +21,11 @@
 //! The conformance suite checks all of this: an adapter that passes it is correct. The adapter guide in the
 //! repository's `docs` builds one from nothing.
 
+mod handles;
+
 use std::any::Any;
 use std::fmt;
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -32,6 +35,7 @@ use crate::shared::{Control, Life};
 use crate::turn::{Mode, Progress};
 use crate::{Error, Result, StopReason};
 
+pub use self::handles::{Ender, ExitTeller, ExitWatch, exit_watch};
 pub use crate::life::TURN;
 
 /// A runtime that can host actors.
@@ -59,7 +63,10 @@ impl Backend for Box<dyn Backend> {
 
 /// The native actor of one cell, as seen by everyone who sends to it.
 pub trait Host: Send + Sync + 'static {
-    /// Makes the native actor run [`Cell::poll_turn`] soon, from any thread, without blocking.
+    /// Makes the native actor run [`Cell::poll_turn`] soon, without blocking.
+    ///
+    /// It is called on the thread of the sender: any thread, also one without a tokio runtime, and also inside a handler
+    /// or a destructor. A wake that comes while a turn runs or ends asks for another turn.
     ///
     /// A wake that the native actor refuses, because it is ending, may be ignored: the end of the cell takes
     /// care of what is queued. A resident cell needs none.
@@ -67,7 +74,8 @@ pub trait Host: Send + Sync + 'static {
 
     /// Ends an idle actor that has been asked to stop. A wake, the default, is always right.
     ///
-    /// A runtime whose own stop costs less than a turn may use it here; it must lead to [`Cell::end`].
+    /// A runtime whose own stop costs less than a turn may use it here; it must lead to [`Cell::end`], which asks for the
+    /// turn that is still needed. From any thread, like a wake.
     fn stop(&self) {
         self.wake();
     }
@@ -111,7 +119,31 @@ pub enum NativeEnd {
     Kill,
 }
 
+impl From<NativeEnd> for Ending {
+    fn from(how: NativeEnd) -> Self {
+        match how {
+            NativeEnd::Drain => Self::Drain,
+            NativeEnd::Stop => Self::Stop,
+            NativeEnd::Kill => Self::Kill,
+        }
+    }
+}
+
+impl From<&StopReason> for Exit {
+    fn from(reason: &StopReason) -> Self {
+        match reason {
+            StopReason::Failed(error) => Self::Failed(error.clone()),
+            StopReason::Killed => Self::Killed,
+            StopReason::Stopped | StopReason::Drained => Self::Normal,
+        }
+    }
+}
+
 /// An actor, ready to be run by a backend.
+///
+/// It is [`Send`] and not [`Sync`]: one task at a time runs it, and a runtime that shares its actors needs a lock around
+/// it, which is never contended. What a native handle needs to stop it is in an
+/// [`Ender`].
 pub struct Cell {
     life: Option<Life>,
     control: Arc<dyn Control>,
@@ -139,6 +171,8 @@ impl Cell {
     /// whatever the native runtime does between two turns. While nobody has taken the native handle
     /// ([`ActorRef::native`](crate::ActorRef::native)), and so nobody can signal the native actor, it also stays
     /// pending when there is nothing to do.
+    ///
+    /// A cell that has ended says so again, however often it is polled.
     pub fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<TurnEnd> {
         let slate = &self.control.head().slate;
         if self.life.is_some() && slate.progress() == Progress::Spent {
@@ -161,7 +195,14 @@ impl Cell {
         }
     }
 
+    /// [`poll_turn`](Self::poll_turn) as a future. Dropping it loses nothing: another turn goes on where it was.
+    pub async fn turn(&mut self) -> TurnEnd {
+        poll_fn(|cx| self.poll_turn(cx)).await
+    }
+
     /// Runs the actor until it ends. Between messages it stays pending and is woken by its waker.
+    ///
+    /// It may follow turns. A cell that has ended gives its exit again, however often it is polled.
     pub fn poll_run(&mut self, cx: &mut Context<'_>) -> Poll<Exit> {
         let exit = self.poll(cx, Mode::Resident);
         if exit.is_pending() && self.control.head().slate.progress() == Progress::Spent {
@@ -170,14 +211,23 @@ impl Cell {
         exit
     }
 
-    /// Says that the native host is ending. Then go on running the cell until it has ended, by
-    /// [`poll_run`](Self::poll_run) or by more turns. An idle cell asks its host for them at once.
+    /// [`poll_run`](Self::poll_run) as a future. Dropping it loses nothing: another run goes on where it was.
+    pub async fn run(&mut self) -> Exit {
+        poll_fn(|cx| self.poll_run(cx)).await
+    }
+
+    /// Says that the native host is ending, or is to end. The cell ends when it is run: by
+    /// [`poll_run`](Self::poll_run) or by more turns.
+    ///
+    /// A cell that is not being run is woken, by its waker or by [`Host::wake`]: a host that goes on obeying wakes has
+    /// nothing else to do. A stronger request replaces a weaker one. After the end it does nothing.
     pub fn end(&self, how: NativeEnd) {
-        self.control.signal(match how {
-            NativeEnd::Drain => Ending::Drain,
-            NativeEnd::Stop => Ending::Stop,
-            NativeEnd::Kill => Ending::Kill,
-        });
+        self.control.end(how.into());
+    }
+
+    /// A way to [`end`](Self::end) the cell that can be cloned and kept anywhere.
+    pub fn ender(&self) -> Ender {
+        Ender::new(&self.control)
     }
 
     /// Polls until `on_start` is done. `Ready` means that the actor ended instead.
@@ -202,11 +252,7 @@ impl Cell {
             }
             discard(self.life.take());
         }
-        Poll::Ready(match self.control.head().end.get() {
-            Some(StopReason::Failed(error)) => Exit::Failed(error.clone()),
-            Some(StopReason::Killed) | None => Exit::Killed,
-            Some(StopReason::Stopped | StopReason::Drained) => Exit::Normal,
-        })
+        Poll::Ready(self.control.head().end.get().map_or(Exit::Killed, Exit::from))
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context as TaskContext, Poll, Wake, Waker};
 
-use dactor_core::spi::{Backend, Cell, Host, TURN, TurnEnd};
+use dactor_core::spi::{Backend, Cell, Exit, Host, NativeEnd, TURN, TurnEnd, exit_watch};
 use dactor_core::{Actor, ActorRef, Context, Handler, Message, Outcome, Result, System};
 
 #[derive(Default)]
@@ -192,6 +192,63 @@ async fn an_idle_cell_is_woken_to_stop() {
     assert_eq!(bench.host.0.load(Ordering::SeqCst), 1, "a wake is what a stop is by default");
     assert_eq!(bench.turn(), "ended");
     assert!(!bench.actor.is_alive());
+}
+
+#[tokio::test]
+async fn a_native_stop_that_the_cell_asked_for_is_run() {
+    // The host's own stop: the native runtime tells the adapter, which tells the cell.
+    let mut bench = Bench::new().await;
+    bench.actor.stop();
+    bench.host.0.store(0, Ordering::SeqCst);
+    bench.cell.end(NativeEnd::Stop);
+    assert_eq!(bench.host.0.load(Ordering::SeqCst), 1, "the cell asks for the turn in which it ends");
+    assert_eq!(bench.turn(), "ended");
+}
+
+#[tokio::test]
+async fn an_ender_ends_a_cell_wherever_it_is_and_the_exit_is_told() {
+    for (how, exposed) in [(NativeEnd::Drain, true), (NativeEnd::Stop, false), (NativeEnd::Kill, true)] {
+        let mut bench = Bench::new().await;
+        if exposed {
+            assert!(bench.actor.native().is_some());
+        }
+        let (ender, (teller, watch)) = (bench.cell.ender(), exit_watch());
+        bench.tell();
+        bench.turn();
+        bench.host.0.store(0, Ordering::SeqCst);
+        bench.waker.0.store(0, Ordering::SeqCst);
+        std::thread::spawn(move || ender.clone().end(how)).join().unwrap();
+        let woken = bench.host.0.load(Ordering::SeqCst) + bench.waker.0.load(Ordering::SeqCst);
+        assert_eq!(woken, 1, "{how:?}: the cell is woken once");
+        teller.tell(bench.cell.run().await);
+        let exit = watch.exit().await;
+        assert_eq!(matches!(exit, Exit::Killed), how == NativeEnd::Kill, "{exit:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_cell_that_has_ended_says_so_again_and_wakes_nothing() {
+    let mut bench = Bench::new().await;
+    bench.actor.stop();
+    assert!(matches!(bench.cell.run().await, Exit::Normal));
+    bench.host.0.store(0, Ordering::SeqCst);
+    bench.cell.end(NativeEnd::Kill);
+    bench.cell.ender().end(NativeEnd::Stop);
+    assert_eq!(bench.host.0.load(Ordering::SeqCst), 0);
+    for _ in 0..2 {
+        assert!(matches!(bench.cell.run().await, Exit::Normal));
+        assert!(matches!(bench.cell.turn().await, TurnEnd::Ended(Exit::Normal)));
+    }
+}
+
+#[tokio::test]
+async fn an_exit_that_was_not_told_is_a_kill() {
+    let (teller, watch) = exit_watch();
+    drop(teller);
+    assert!(matches!(watch.exit().await, Exit::Killed));
+    let ender = Bench::new().await.cell.ender();
+    ender.end(NativeEnd::Stop);
+    assert_eq!(format!("{ender:?}"), "Ender(None)", "it keeps nothing alive");
 }
 
 #[test]

@@ -17,12 +17,6 @@ pub struct Host {
     cell: Cell,
 }
 
-impl Host {
-    async fn run(&mut self) -> Exit {
-        poll_fn(|cx| self.cell.poll_run(cx)).await
-    }
-}
-
 /// Why kameo's loop is left other than normally.
 #[derive(Debug)]
 pub enum Abnormal {
@@ -93,7 +87,7 @@ impl Actor for Host {
             ActorStopReason::Killed => NativeEnd::Kill,
             _ => NativeEnd::Drain,
         });
-        match self.run().await {
+        match self.cell.run().await {
             Exit::Failed(error) => Err(Abnormal::Failed(error)),
             Exit::Normal | Exit::Killed => Ok(()),
         }

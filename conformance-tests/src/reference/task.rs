@@ -43,7 +43,7 @@ pub(super) async fn live(
         return;
     }
     if flaw.is(Flaw::BindsLate) {
-        let _ = poll_fn(|cx| cell.poll_turn(cx)).await;
+        let _ = cell.turn().await;
         for _ in 0..4 {
             yield_now().await;
         }
@@ -87,7 +87,7 @@ pub(super) async fn live(
 /// Says that the native actor ends, and runs the cell to its end.
 async fn end(cell: &mut Cell, how: NativeEnd) -> Exit {
     cell.end(how);
-    poll_fn(|cx| cell.poll_run(cx)).await
+    cell.run().await
 }
 
 /// The cell's future lives here; signals are seen whenever it is pending. `None` when the cell is to be dropped.
@@ -159,14 +159,20 @@ async fn obey(signal: Signal, cell: &mut Cell, flaw: Flaws) -> Option<Option<Exi
         Signal::Stop if flaw.is(Flaw::IgnoresStop) => None,
         Signal::Stop if flaw.is(Flaw::StopDropsCell) => Some(None),
         Signal::Stop if flaw.is(Flaw::StopDrains) => Some(Some(end(cell, NativeEnd::Drain).await)),
-        Signal::Stop => Some(Some(end(cell, NativeEnd::Stop).await)),
+        Signal::Stop => go_on(cell, NativeEnd::Stop),
         Signal::Drain if flaw.is(Flaw::DrainStops) => Some(Some(end(cell, NativeEnd::Stop).await)),
         Signal::Drain if flaw.is(Flaw::DrainsOneTurn) => {
-            let _ = poll_fn(|cx| cell.poll_turn(cx)).await;
+            let _ = cell.turn().await;
             Some(None)
         }
-        Signal::Drain => Some(Some(end(cell, NativeEnd::Drain).await)),
+        Signal::Drain => go_on(cell, NativeEnd::Drain),
         Signal::PeerDied if flaw.is(Flaw::DiesWithPeer) => Some(None),
         Signal::PeerDied => None,
     }
+}
+
+/// The cell asks for the runs that it needs to end.
+fn go_on(cell: &Cell, how: NativeEnd) -> Option<Option<Exit>> {
+    cell.end(how);
+    None
 }

@@ -1,6 +1,8 @@
-use dactor_core::spi::{Backend, Cell};
+use std::sync::Arc;
+
+use dactor_core::spi::{Backend, Cell, exit_watch};
 use dactor_core::{Error, ErrorKind, Result};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Notify, oneshot};
 
 use crate::host::{self, Handle, Native};
 
@@ -26,11 +28,11 @@ impl Backend for Tasks {
     }
 
     fn spawn(&self, cell: Cell) -> Result<()> {
-        let (signals, inbox) = mpsc::unbounded_channel();
-        let (told, exit) = watch::channel(None);
         let (cells, arrival) = oneshot::channel();
-        let task = tokio::spawn(host::live(told, inbox, arrival, self.by_turns)).abort_handle();
-        cell.bind(Native(Handle { signals, exit, task }));
+        let (told, exit) = exit_watch();
+        let wakes = Arc::new(Notify::new());
+        let task = tokio::spawn(host::live(told, arrival, wakes.clone(), self.by_turns)).abort_handle();
+        cell.bind(Native(Handle { ender: cell.ender(), exit, wakes, task }));
         // Only now can the task run it. It comes back, and is dropped, when the runtime is shutting down.
         cells
             .send(cell)
