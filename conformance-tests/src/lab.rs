@@ -6,6 +6,7 @@ use dactor_core::testkit::{DrivenClock, Journal};
 use dactor_core::{Actor, ActorRef, ActorSystemConfig, Error, Event, System, SystemBuilder};
 use tokio::sync::oneshot;
 
+use crate::check::THREAD;
 use crate::{Native, NativeProbe, Settings, Subject, Watch};
 
 /// What a rule works with: systems on the adapter under test, the native side, patience and silence.
@@ -133,13 +134,15 @@ impl Lab {
         code: impl FnOnce() -> F + Send + 'static,
     ) -> T {
         let (done, outcome) = oneshot::channel();
-        std::thread::spawn(move || {
+        let thread = std::thread::Builder::new().name(format!("{THREAD} elsewhere"));
+        let run = move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime = runtime.expect("a second runtime");
             let value = runtime.block_on(code());
             drop(runtime);
             let _ = done.send(value);
-        });
+        };
+        thread.spawn(run).expect("a second thread");
         outcome.await.expect("the code on the other runtime completes")
     }
 }
@@ -163,7 +166,7 @@ pub struct Events {
 }
 
 impl Events {
-    fn note(&self, event: &Event) {
+    pub(crate) fn note(&self, event: &Event) {
         if matches!(event, Event::Spawned { .. } | Event::Stopped { .. }) {
             return;
         }

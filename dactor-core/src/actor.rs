@@ -14,6 +14,18 @@ use crate::{Context, Failure, Message, Outcome, StopReason, Supervision};
 /// | [`on_restart`](Actor::on_restart) | on the fresh instance that replaces a failed one | it is another failure, met by the [`Supervision`] |
 /// | [`on_error`](Actor::on_error) | after a handler returned `Err` (a panic does not come here) | it is met by the [`Supervision`], like a panic of the handler |
 /// | [`on_stop`](Actor::on_stop) | after the last message, unless the actor was killed or its instance is lost | the stop reason becomes that failure |
+///
+/// # Panics
+///
+/// All code of the user's runs under a guard: handlers and hooks, in their call, their body and their destructors;
+/// decisions of a supervision, interceptors, observers, factories, streams, pipes and timers; destructors of messages,
+/// replies, headers, errors and of the actor itself, and the texts of errors. A panic while a message is handled, also in
+/// the destructor of a told reply or of a header, is met by the [`Supervision`] and is an event. Where there is no
+/// instance left that could fail, because it was killed or has ended, a panic is a warning in the log. An error whose
+/// `Display`, `Debug` or destructor panics harms neither its actor nor any that is given the error.
+///
+/// One thing cannot be guarded: two values that are dropped together, such as two locals of one handler, and both panic.
+/// The second panics while the first one unwinds, and that aborts any Rust program.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an actor",
     label = "not an actor",

@@ -71,6 +71,14 @@ impl<A: Actor> Context<A> {
     pub(crate) fn close(&mut self) {
         self.part_with_instance();
         self.stash = None;
+        self.abandon();
+    }
+
+    /// Lets go of a message that the actor was killed over.
+    fn abandon(&mut self) {
+        if let Err(panic) = self.rest() {
+            tracing::warn!(actor = %self.myself.shared.label(), %panic, "a destructor panicked");
+        }
     }
 
     /// The next message is in hand.
@@ -328,9 +336,7 @@ pub(crate) fn into_sink<R: 'static>(asker: Arc<dyn Asker>) -> Option<Arc<dyn Sin
 /// A cell may be dropped by anyone, in the middle of a message.
 impl<A: Actor> Drop for Context<A> {
     fn drop(&mut self) {
-        if let Err(panic) = self.rest() {
-            tracing::warn!(actor = %self.myself.shared.label(), %panic, "a destructor panicked");
-        }
+        self.abandon();
     }
 }
 

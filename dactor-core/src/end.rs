@@ -3,7 +3,7 @@
 use crate::Outcome;
 use crate::envelope::Handled;
 use crate::owed::{Owed, Told};
-use crate::panic::Panic;
+use crate::panic::{Panic, contain};
 
 /// How a handler ended, before anyone is told.
 pub(crate) enum End<R> {
@@ -44,7 +44,15 @@ pub(crate) trait Sequel<R>: Send {
     type Owed: Owed<R>;
 
     fn owed(&mut self) -> &mut Self::Owed;
+    /// Runs code of the user's that may panic: a reply that nobody waits for is dropped here.
     fn conclude(&mut self, end: End<R>) -> Handled;
+
+    /// Concludes after a panic, also after one in [`conclude`](Self::conclude) itself, and does not panic.
+    #[cold]
+    fn panicked(&mut self, panic: Panic) -> Handled {
+        let first = panic.clone();
+        contain(|| self.conclude(End::Panicked(panic))).unwrap_or(Handled::Panicked(first))
+    }
 }
 
 /// The answer, and nothing before it.

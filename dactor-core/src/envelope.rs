@@ -283,12 +283,17 @@ impl<A: Handler<M>, M: Message> Asks<A> for Reply<M> {
                 let answer = Answer::new::<M>(self, 0, scene.target);
                 return handle(scene, message, headers, Mode::Ask, answer);
             }
-            Claim::Withdrawn => return done(),
+            Claim::Withdrawn => {
+                // Headers, perhaps.
+                discard(self);
+                return done();
+            }
             Claim::Late(message) => (ErrorKind::Timeout, message),
             Claim::Cancelled(message) => (ErrorKind::Cancelled, message),
         };
         discard(message);
         Sink::answer(&*self, Err(scene.target.error(kind, type_name::<M>()).unhandled()));
+        discard(self);
         done()
     }
 
@@ -302,6 +307,15 @@ impl<A: Handler<M>, M: Message> Asks<A> for Reply<M> {
 
     fn refuse(&self, error: &Error) {
         Sink::answer(self, Err(error.clone()));
+        // Not left to the asker, who has not done anything wrong.
+        match self.claim() {
+            Claim::Message(message, headers) => {
+                discard(message);
+                discard(headers);
+            }
+            Claim::Late(message) | Claim::Cancelled(message) => discard(message),
+            Claim::Withdrawn => {}
+        }
     }
 }
 
@@ -335,6 +349,8 @@ impl<A: Handler<M>, M: Message> Tells<A> for Forwarded<M> {
         if let Some(error) = unwanted(&*asker, scene.target, type_name::<M>()) {
             discard(message);
             asker.answer(Err(error));
+            discard(headers);
+            discard(asker);
             return done();
         }
         let passes = asker.passes();

@@ -1,4 +1,3 @@
-mod display;
 mod kind;
 
 use std::error::Error as StdError;
@@ -9,6 +8,7 @@ use std::time::Duration;
 pub use kind::ErrorKind;
 
 use crate::envelope::Labelled;
+use crate::foreign::Foreign;
 
 /// The result of a call into dactor.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -28,7 +28,7 @@ struct Inner {
     retry_after: Option<Duration>,
     /// Whether a handler may have had the message, where that is known better than by the kind.
     handled: Option<bool>,
-    source: Option<Arc<dyn StdError + Send + Sync>>,
+    source: Option<Foreign>,
 }
 
 impl Error {
@@ -53,10 +53,10 @@ impl Error {
     /// Sets the error that caused this one.
     #[must_use]
     pub fn because(self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        self.because_shared(source.into().into())
+        self.because_shared(Foreign::new(source.into().into()))
     }
 
-    pub(crate) fn because_shared(mut self, source: Arc<dyn StdError + Send + Sync>) -> Self {
+    pub(crate) fn because_shared(mut self, source: Foreign) -> Self {
         Arc::make_mut(&mut self.inner).source = Some(source);
         self
     }
@@ -112,23 +112,6 @@ impl Error {
         self.inner.kind
     }
 
-    /// The handler's own error, or another cause of this one, if it is an `E`: the first in the chain of
-    /// [sources](StdError::source).
-    ///
-    /// ```
-    /// # use dactor_core::{Error, ErrorKind};
-    /// # use std::num::ParseIntError;
-    /// # let parsed = "x".parse::<u8>().unwrap_err();
-    /// # let error = Error::new(ErrorKind::Failed).because(parsed);
-    /// if let Some(parse) = error.downcast_ref::<ParseIntError>() {
-    ///     eprintln!("not a number: {parse}");
-    /// }
-    /// # assert!(error.downcast_ref::<ParseIntError>().is_some());
-    /// ```
-    pub fn downcast_ref<E: StdError + 'static>(&self) -> Option<&E> {
-        display::causes(self).find_map(|cause| cause.downcast_ref())
-    }
-
     /// The pieces of context: which actor, which message, and so on.
     pub fn context(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.inner.context.iter().map(|(name, value)| (*name, value.as_str()))
@@ -140,9 +123,32 @@ impl Error {
     }
 }
 
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.inner.kind.text())?;
+        if let Some(source) = &self.inner.source {
+            write!(f, ": {source}")?;
+        }
+        for (index, (name, value)) in self.context().enumerate() {
+            write!(f, "{}{name}: {value}", if index == 0 { " (" } else { ", " })?;
+        }
+        if self.inner.context.is_empty() { Ok(()) } else { f.write_str(")") }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error")
+            .field("kind", &self.inner.kind)
+            .field("context", &self.inner.context)
+            .field("source", &self.inner.source)
+            .finish()
+    }
+}
+
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.inner.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+        self.inner.source.as_ref().map(|source| source.get() as &(dyn StdError + 'static))
     }
 }
 

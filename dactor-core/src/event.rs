@@ -1,7 +1,9 @@
+mod nested;
+
 use std::fmt;
 use std::future::pending;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::broadcast::{self, error::RecvError};
 
@@ -111,11 +113,12 @@ impl fmt::Display for Lagged {
 impl std::error::Error for Lagged {}
 
 pub(crate) type Observer = Box<dyn Fn(&Event) + Send + Sync>;
+type Observers = Arc<[Observer]>;
 
 /// Where a system reports its [`Event`]s: to its observers, and what went wrong as `tracing` events.
 #[derive(Default)]
 pub(crate) struct Events {
-    observers: Vec<Observer>,
+    observers: Observers,
     dead_letters: AtomicU64,
     /// Made for the first subscriber.
     feed: OnceLock<broadcast::Sender<DeadLetter>>,
@@ -123,7 +126,7 @@ pub(crate) struct Events {
 
 impl Events {
     pub(crate) fn new(observers: Vec<Observer>) -> Self {
-        Self { observers, ..Self::default() }
+        Self { observers: observers.into(), ..Self::default() }
     }
 
     pub(crate) fn dead_letters(&self) -> u64 {
@@ -163,7 +166,7 @@ impl Events {
         describe: impl FnOnce() -> Option<String>,
     ) {
         self.dead_letters.fetch_add(1, Ordering::Relaxed);
-        tracing::debug!(actor = %actor(), message, error = format_args!("{error:#}"), "dead letter");
+        tracing::debug!(actor = %actor(), message, %error, "dead letter");
         let feed = self.feed.get().filter(|feed| feed.receiver_count() > 0);
         if feed.is_none() && self.observers.is_empty() {
             return;
@@ -178,12 +181,12 @@ impl Events {
     }
 
     pub(crate) fn failed(&self, target: &dyn Labelled, message: &'static str, error: &Error) {
-        tracing::warn!(actor = %target.label(), message, error = format_args!("{error:#}"), "a handler failed");
+        tracing::warn!(actor = %target.label(), message, %error, "a handler failed");
         self.emit(|| Event::Failed { actor: target.label(), message, error: error.clone() });
     }
 
     pub(crate) fn restarted(&self, target: &dyn Labelled, error: &Error) {
-        tracing::info!(actor = %target.label(), error = format_args!("{error:#}"), "restarted");
+        tracing::info!(actor = %target.label(), %error, "restarted");
         self.emit(|| Event::Restarted { actor: target.label(), error: error.clone() });
     }
 
@@ -200,12 +203,7 @@ impl Events {
         if self.observers.is_empty() {
             return;
         }
-        let event = event();
-        for observer in &self.observers {
-            if let Err(panic) = contain(|| observer(&event)) {
-                tracing::warn!(%panic, "an observer panicked");
-            }
-        }
+        nested::deliver(&self.observers, event());
     }
 }
 

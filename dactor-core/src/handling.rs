@@ -1,5 +1,6 @@
 //! One message in its handler.
 
+use std::any::type_name;
 use std::future::{Future, ready};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -46,17 +47,29 @@ pub(crate) fn start<'a, A: Handler<M>, M: Message>(
 ) -> Running<'a> {
     match catch_unwind(AssertUnwindSafe(|| actor.handle(message, ctx))) {
         Ok(handling) => Running::from_or_box(Handling { handling: Some(handling), sequel }),
-        Err(payload) => Running::from_or_box(ready(sequel.conclude(End::Panicked(Panic::new(payload))))),
+        Err(payload) => Running::from_or_box(ready(sequel.panicked(Panic::new(payload)))),
     }
 }
 
 pin_project! {
-    /// Runs the handler, and then what follows.
+    /// Runs the handler, and then what follows: all of it under one guard.
     struct Handling<F, S> {
-        // Until the asker gives up and takes it along.
+        // Until it has ended, or the asker gives up and takes it along.
         #[pin]
         handling: Option<F>,
         sequel: S,
+    }
+
+    impl<F, S> PinnedDrop for Handling<F, S> {
+        // A handler that is killed drops what it holds here.
+        fn drop(this: Pin<&mut Self>) {
+            let mut handling = this.project().handling;
+            if handling.is_some()
+                && let Err(panic) = contain(|| handling.set(None))
+            {
+                tracing::warn!(of = type_name::<F>(), %panic, "a killed handler panicked while it was dropped");
+            }
+        }
     }
 }
 
@@ -65,23 +78,23 @@ impl<F: Future<Output = Outcome<R>>, R, S: Sequel<R>> Future for Handling<F, S> 
 
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Handled> {
         let mut this = self.project();
-        let Some(handling) = this.handling.as_mut().as_pin_mut() else {
-            unreachable!("a handler is polled to its end once")
-        };
-        let owed = this.sequel.owed();
-        let until = owed.deadline().map(Until::enter);
-        let polled = catch_unwind(AssertUnwindSafe(|| handling.poll(cx)));
-        drop(until);
-        let end = match polled {
-            Ok(Poll::Ready(outcome)) => End::Returned(outcome),
-            // Whoever asked does not want it any more, and neither does the message.
-            Ok(Poll::Pending) if owed.is_aborted(cx) => match contain(|| this.handling.set(None)) {
-                Ok(()) => End::Aborted,
-                Err(panic) => End::Panicked(panic),
-            },
-            Ok(Poll::Pending) => return Poll::Pending,
-            Err(payload) => End::Panicked(Panic::new(payload)),
-        };
-        Poll::Ready(this.sequel.conclude(end))
+        let polled = catch_unwind(AssertUnwindSafe(|| {
+            let Some(handling) = this.handling.as_mut().as_pin_mut() else {
+                unreachable!("a handler is polled to its end once")
+            };
+            let until = this.sequel.owed().deadline().map(Until::enter);
+            let polled = handling.poll(cx);
+            drop(until);
+            let end = match polled {
+                Poll::Ready(outcome) => End::Returned(outcome),
+                // Whoever asked does not want it any more, and neither does the message.
+                Poll::Pending if this.sequel.owed().is_aborted(cx) => End::Aborted,
+                Poll::Pending => return Poll::Pending,
+            };
+            // Before the answer: a future that panics in its destructor has panicked.
+            this.handling.set(None);
+            Poll::Ready(this.sequel.conclude(end))
+        }));
+        polled.unwrap_or_else(|payload| Poll::Ready(this.sequel.panicked(Panic::new(payload))))
     }
 }

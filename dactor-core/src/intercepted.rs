@@ -16,7 +16,7 @@ use crate::handling::start;
 use crate::interceptor::{About, Delivery, Inbound, Mode, Next};
 use crate::mailbox::Ending;
 use crate::owed::{Owed, Told};
-use crate::panic::{Panic, contain, discard};
+use crate::panic::{Contained, Panic, contain, discard};
 use crate::pipeline::{Passage, receive};
 use crate::reply::Asker;
 use crate::shared::Shared;
@@ -53,11 +53,13 @@ pub(crate) fn intercept<'a, A: Handler<M>, M: Message, O: Owed<M::Reply> + 'a>(
         }
         Ok(way) => {
             let watched = Watched { passage, owed, target };
-            Running::from_or_box(detour(actor, ctx, message, watched, way.delay))
+            let detour = Contained::new(detour(actor, ctx, message, watched, way.delay));
+            Running::from_or_box(detour.map(|handled| handled.unwrap_or_else(Handled::Panicked)))
         }
         Err(error) => {
             let mut watched = Watched { passage, owed, target };
-            Running::from_or_box(ready(watched.refuse(message, error)))
+            let refused = contain(|| watched.refuse(message, error));
+            Running::from_or_box(ready(refused.unwrap_or_else(Handled::Panicked)))
         }
     }
 }
@@ -188,7 +190,8 @@ async fn detour<A: Handler<M>, M: Message, O: Owed<M::Reply>>(
     }
     watched.begin::<_, M::Reply>(ctx);
     match run(&watched.passage, actor, ctx, message, &mut watched.owed).await {
-        Ok(end) => watched.conclude(end),
+        Ok(end) => contain(|| watched.conclude(end))
+            .unwrap_or_else(|panic| Sequel::<M::Reply>::panicked(&mut watched, panic)),
         Err(error) => {
             watched.complete(Err(&error));
             watched.deny(error, None)

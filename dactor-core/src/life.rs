@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use self::recovery::no_factory;
-use crate::envelope::{Envelope, Handled, Labelled, Scene};
+use crate::envelope::{Envelope, Handled, Scene};
 use crate::family::{Summons, all_ended, expect_end, signal_all};
 use crate::linger::Linger;
 use crate::mailbox::{Ending, Park, Taken};
@@ -58,10 +58,7 @@ impl<A: Actor> Estate<A> {
         self.shared.head.family.close();
         let rest = self.shared.mailbox.close();
         for envelope in self.batch.by_ref().chain(rest).filter(Envelope::is_letter) {
-            // Dropping a message runs user code.
-            if let Err(panic) = contain(|| self.shared.refuse(envelope)) {
-                tracing::warn!(actor = %self.shared.label(), %panic, "a refused message panicked");
-            }
+            self.shared.refuse(envelope);
         }
     }
 

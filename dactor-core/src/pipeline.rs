@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::interceptor::{About, Completion, Delivery, Inbound, Next, Outbound, Verdict};
-use crate::panic::{Panic, contain};
+use crate::panic::{Panic, contain, discard};
 use crate::{Error, ErrorKind, Headers, Result};
 
 /// More than this is taken for a mistake.
@@ -251,6 +251,10 @@ impl Drop for Passage<'_> {
             let kind = if self.begun { ErrorKind::Interrupted } else { ErrorKind::Stopped };
             let ended = error(&self.about, kind);
             let _ = self.complete(Err(&ended), &mut Headers::default());
+        }
+        // The handler's context has them too, and lets go of them last; those of a refused message end here.
+        if !self.headers.is_empty() {
+            discard(std::mem::take(&mut self.headers));
         }
     }
 }

@@ -10,6 +10,7 @@ use std::task::{Context, Poll, Waker};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::panic::discard;
 use crate::pending::Holder;
 use crate::slot::{AtomicSlot, Slot};
 use crate::sync::{Mutex, MutexGuard};
@@ -136,8 +137,10 @@ impl<M: Message> Reply<M> {
         let headers = std::mem::take(&mut state.headers);
         drop(state);
         if self.terms.is_cancelled() {
+            discard(headers);
             Claim::Cancelled(message)
         } else if self.terms.is_late() {
+            discard(headers);
             Claim::Late(message)
         } else {
             Claim::Message(message, headers)

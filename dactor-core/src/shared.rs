@@ -15,7 +15,7 @@ use crate::bound::Ticket;
 use crate::envelope::{Envelope, Labelled};
 use crate::family::{Family, Supervisor};
 use crate::mailbox::{Ending, Item, Mailbox, Nudge, Refusal};
-use crate::panic::discard;
+use crate::panic::{contain, discard};
 use crate::path::Guardian;
 use crate::pending::Holder;
 use crate::pipeline::Chain;
@@ -283,14 +283,21 @@ impl<A: Actor> Shared<A> {
         error
     }
 
-    /// A dead letter; its asker, if there is one, is answered.
+    /// A dead letter; its asker, if there is one, is answered. Its destructor runs under the guard: it may be another
+    /// sender's message that makes room for this one.
     fn bury(&self, envelope: Envelope<A>, error: &Error) {
         if envelope.is_withdrawn() {
             // Its asker took it back: it is not missing anywhere.
             return discard(envelope);
         }
-        self.head.system.events().dead_letter(self, &envelope, error);
-        envelope.refuse(error);
+        let message = envelope.message_type();
+        let buried = contain(|| {
+            self.head.system.events().dead_letter(self, &envelope, error);
+            envelope.refuse(error);
+        });
+        if let Err(panic) = buried {
+            tracing::warn!(actor = %self.label(), message, %panic, "a refused message panicked");
+        }
     }
 
     pub(crate) fn error(&self, kind: ErrorKind, message: &'static str) -> Error {

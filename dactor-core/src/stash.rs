@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use crate::context::into_sink;
 use crate::envelope::Envelope;
-use crate::envelope::Labelled;
 use crate::exclusive::Exclusive;
-use crate::panic::contain;
 use crate::shared::{Control, Shared};
 use crate::{Actor, Context, ErrorKind, Failure, Outcome, SentTo};
 
@@ -133,10 +131,7 @@ impl<A: Actor> Stash<A> {
 impl<A: Actor> Drop for Stash<A> {
     fn drop(&mut self) {
         for envelope in self.released.drain(..).chain(self.held.drain(..)) {
-            // Dropping a message runs user code.
-            if let Err(panic) = contain(|| self.shared.refuse(envelope)) {
-                tracing::warn!(actor = %self.shared.label(), %panic, "a stashed message panicked");
-            }
+            self.shared.refuse(envelope);
         }
     }
 }

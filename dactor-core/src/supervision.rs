@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::panic::discard;
 use crate::{Directive, Error, Pid};
 
 /// How an actor's failures are met: whom they concern, what follows, how often, and how soon.
@@ -41,7 +42,17 @@ pub struct Supervision {
     backoff: Option<Backoff>,
 }
 
-type Decide = Arc<dyn Fn(&Error) -> Directive + Send + Sync>;
+type Decision = Arc<dyn Fn(&Error) -> Directive + Send + Sync>;
+
+/// A decision of the user's, dropped under the guard: a failed actor drops the strategy that it was met by.
+#[derive(Clone)]
+struct Decide(Option<Decision>);
+
+impl Drop for Decide {
+    fn drop(&mut self) {
+        discard(self.0.take());
+    }
+}
 
 /// Whom a restart or stop concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -98,7 +109,7 @@ impl Supervision {
 
     /// What follows a failure, by what failed.
     pub fn decide(mut self, decide: impl Fn(&Error) -> Directive + Send + Sync + 'static) -> Self {
-        self.decide = Some(Arc::new(decide));
+        self.decide = Some(Decide(Some(Arc::new(decide))));
         self
     }
 
@@ -122,7 +133,7 @@ impl Supervision {
     }
 
     pub(crate) fn directive(&self, failure: &Error, factory: bool) -> Directive {
-        match &self.decide {
+        match self.decide.as_ref().and_then(|decide| decide.0.as_ref()) {
             Some(decide) => decide(failure),
             None if factory => Directive::Restart,
             None => Directive::Stop,

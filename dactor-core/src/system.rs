@@ -319,6 +319,10 @@ impl SystemBuilder {
     }
 
     /// Is called with every [`Event`], in the task in which it happens: be quick. Panics are contained.
+    ///
+    /// An observer may send messages. An event that this causes is delivered, on the same thread, when all observers have
+    /// seen the one in hand. A chain of events without end, as by an observer that tells a dead actor of every dead
+    /// letter, is cut off after 256 with a warning in the log; the counter and the feed of dead letters have them all.
     pub fn observe(mut self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         self.observers.push(Box::new(observer));
         self

@@ -30,8 +30,7 @@ impl fmt::Display for Abnormal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Killed => f.write_str("killed"),
-            // kameo keeps the text alone: with the causes.
-            Self::Failed(error) => write!(f, "{error:#}"),
+            Self::Failed(error) => error.fmt(f),
         }
     }
 }

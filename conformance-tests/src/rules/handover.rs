@@ -104,7 +104,7 @@ async fn refused(lab: Lab) {
         match name {
             "ended" => {
                 target.stop();
-                lab.soon("the target ends", target.wait()).await;
+                lab.soon("the target ends", target.wait()).await.unwrap();
             }
             "full" => {
                 target.tell(pass(&gate)).unwrap();
@@ -155,7 +155,7 @@ async fn in_line(lab: Lab) {
     target.kill();
     let error = lab.soon("the asker is told", asked).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Stopped);
-    lab.soon("the target ends", target.wait()).await;
+    lab.soon("the target ends", target.wait()).await.unwrap();
     assert_eq!(events.journal().entries(), ["dead Do"; 3], "one waited, two were in line");
     assert!(router.is_alive());
 }

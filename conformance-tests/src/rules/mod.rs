@@ -3,6 +3,8 @@
 mod ask;
 mod backoff;
 mod bound;
+mod broken;
+mod broken_ends;
 mod budget;
 mod busy;
 mod cancel;
@@ -29,6 +31,7 @@ mod line;
 mod member;
 mod names;
 mod native;
+mod observers;
 mod outbound;
 mod overdue;
 mod panics;
@@ -49,7 +52,6 @@ mod stash;
 mod stop;
 mod streams;
 mod supervision;
-mod text;
 mod timeout;
 mod timer_ends;
 mod timers;
@@ -79,7 +81,8 @@ static ALL: &[&[Rule]] = &[
     selections::RULES,
     failure::RULES,
     panics::RULES,
-    text::RULES,
+    broken::RULES,
+    broken_ends::RULES,
     restart::RULES,
     family::RULES,
     supervision::RULES,
@@ -114,6 +117,7 @@ static ALL: &[&[Rule]] = &[
     forward::RULES,
     handover::RULES,
     dead::RULES,
+    observers::RULES,
     refs::RULES,
     race::RULES,
     random::RULES,
