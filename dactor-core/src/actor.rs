@@ -107,11 +107,14 @@ pub trait Actor: Sized + Send + 'static {
 )]
 pub trait Handler<M: Message>: Actor {
     /// Handles one message. The actor handles nothing else until the future completes.
+    ///
+    /// What it gives is the message's [`Reply`](Message::Reply): `#[message(reply = Type)]` of the derive says which, `()`
+    /// if nothing does.
     fn handle(
         &mut self,
         message: M,
         ctx: &mut Context<Self>,
-    ) -> impl Future<Output = Outcome<M::Reply>> + Send;
+    ) -> impl Future<Output = Outcome<M::Reply>> + Send; // `#[message(reply = ..)]` on the message says which type
 }
 
 /// What to do with an actor after a failure.

@@ -100,7 +100,7 @@ pub use reference::{ActorRef, WeakRef};
 pub use seed::{ByFactory, ByValue, Source};
 pub use select::Selection;
 pub use shed::Shed;
-pub use spawn::{Spawn, Spawning};
+pub use spawn::Spawn;
 pub use stop::StopReason;
 pub use supervision::{Backoff, Supervision};
 pub use system::{System, SystemBuilder};

@@ -66,6 +66,22 @@ impl<A: Actor> ActorRef<A> {
     /// Sends a message and gives the handler's reply.
     ///
     /// The ask is sent when it is first polled, like any Rust future; [`Ask::enqueue`] sends it at once.
+    ///
+    /// It borrows the ref, so that an ask costs no count of references. Where something that borrows nothing is needed:
+    ///
+    /// ```
+    /// # use dactor_core::{Actor, ActorRef, Handler, Message, Result};
+    /// # async fn ways<A: Handler<M>, M: Message<Reply = u64> + Clone>(actor: ActorRef<A>, message: M) -> Result<()> {
+    /// # let (first, second, third) = (message.clone(), message.clone(), message);
+    /// // To a task, sent now: the pending reply borrows nothing.
+    /// let replied = tokio::spawn(actor.ask(first).enqueue()?);
+    /// // To a task, sent when that runs: the task has a ref of its own.
+    /// let asker = actor.clone();
+    /// let asked = tokio::spawn(async move { asker.ask(second).await });
+    /// // Several at once need no more than the refs.
+    /// let all = futures_util::future::join_all([&actor].map(|actor| actor.ask(third.clone()))).await;
+    /// # Ok(()) }
+    /// ```
     pub fn ask<M: SentTo<A>>(&self, message: M) -> Ask<'_, M> {
         Ask::new(self, message, Manner::of::<M>())
     }

@@ -1,5 +1,5 @@
 use std::fmt;
-use std::future::{Future, IntoFuture};
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -17,9 +17,20 @@ use crate::{
     Actor, ActorRef, Error, ErrorKind, Inbound, Result, Shed, StopReason, Supervision, System, stash,
 };
 
-/// A spawn: configure it, then await it for the ref.
-#[must_use = "an actor is spawned when the spawn is awaited"]
+/// A spawn: configure it, then await it for the ref. It is a future, so `block_on` and `tokio::spawn` take it as it is.
+#[must_use = "nothing is spawned before the `.await`: write `system.spawn(..).await?`"]
 pub struct Spawn<A: Actor> {
+    stage: Stage<A>,
+}
+
+enum Stage<A: Actor> {
+    Configured(Plan<A>),
+    Starting(Starting<A>),
+    Over,
+}
+
+/// What is to be spawned.
+struct Plan<A: Actor> {
     system: System,
     seed: Seed<A>,
     name: Option<String>,
@@ -39,7 +50,7 @@ impl<A: Actor> Spawn<A> {
         parent: Option<Arc<dyn Control>>,
     ) -> Self {
         let limit = system.limit();
-        Self {
+        let plan = Plan {
             system,
             seed,
             name: None,
@@ -49,52 +60,97 @@ impl<A: Actor> Spawn<A> {
             limit,
             stash: stash::CAPACITY,
             inbound: Vec::new(),
+        };
+        Self { stage: Stage::Configured(plan) }
+    }
+
+    /// A spawn is configured before it is polled: these methods take it by value.
+    fn plan(&mut self) -> &mut Plan<A> {
+        match &mut self.stage {
+            Stage::Configured(plan) => plan,
+            Stage::Starting(_) | Stage::Over => panic!("a spawn was configured after it had been polled"),
         }
     }
 
     /// Gives the actor a name, unique among the live children of its parent, or at the top of its system. It is the
     /// last segment of the actor's path: see [`PathSegment`](crate::path::PathSegment) for what it may be.
     pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
+        self.plan().name = Some(name.into());
         self
     }
 
     /// How its failures are met, whatever its parent's [`supervision`](Actor::supervision) says.
     pub fn supervision(mut self, supervision: Supervision) -> Self {
-        self.supervision = Some(supervision);
+        self.plan().supervision = Some(supervision);
         self
     }
 
     /// Bounds the mailbox: it holds this many messages, not counting the one in hand.
     pub fn bounded(mut self, capacity: usize, overflow: Overflow) -> Self {
-        self.limit = Limit { capacity, overflow, ..self.limit };
+        let plan = self.plan();
+        plan.limit = Limit { capacity, overflow, ..plan.limit };
         self
     }
 
     /// Leaves the mailbox unbounded, whatever the system's default is.
     pub fn unbounded(mut self) -> Self {
-        self.limit = Limit { shed: self.limit.shed, ..Limit::NONE };
+        let plan = self.plan();
+        plan.limit = Limit { shed: plan.limit.shed, ..Limit::NONE };
         self
     }
 
     /// Refuses new messages while the mailbox is too long or too slow, bounded or not.
     pub fn shed(mut self, shed: Shed) -> Self {
-        self.limit.shed = Some(shed);
+        self.plan().limit.shed = Some(shed);
         self
     }
 
     /// How many messages the actor may [stash](crate::Context::stash): 1000 unless this says otherwise.
     pub fn stash(mut self, capacity: usize) -> Self {
-        self.stash = capacity;
+        self.plan().stash = capacity;
         self
     }
 
     /// Lets an interceptor see every message that the actor is about to handle, behind those of the system.
     pub fn inbound(mut self, interceptor: impl Inbound) -> Self {
-        self.inbound.push(Arc::new(interceptor));
+        self.plan().inbound.push(Arc::new(interceptor));
         self
     }
+}
 
+/// What only an actor that was spawned has. A spawn never has it: these methods are here so that the compiler can say
+/// what is missing.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "the actor is not spawned yet",
+    label = "nothing is spawned before the `.await`",
+    note = "await the spawn for its ref: `let actor = system.spawn(..).await?;`"
+)]
+pub trait Awaited {}
+
+#[doc(hidden)]
+#[allow(missing_docs)]
+impl<A: Actor> Spawn<A> {
+    pub fn tell<M>(&self, _: M)
+    where
+        Self: Awaited,
+    {
+    }
+
+    pub fn send<M>(&self, _: M)
+    where
+        Self: Awaited,
+    {
+    }
+
+    pub fn ask<M>(&self, _: M)
+    where
+        Self: Awaited,
+    {
+    }
+}
+
+impl<A: Actor> Plan<A> {
     fn begin(self) -> Result<Starting<A>> {
         tokio::runtime::Handle::try_current()
             .map_err(|error| Error::new(ErrorKind::NoRuntime).because(error).with("call", "spawn"))?;
@@ -117,34 +173,14 @@ impl<A: Actor> Spawn<A> {
     }
 }
 
-impl<A: Actor> IntoFuture for Spawn<A> {
-    type Output = Result<ActorRef<A>>;
-    type IntoFuture = Spawning<A>;
-
-    fn into_future(self) -> Spawning<A> {
-        Spawning { stage: Stage::Configured(self) }
-    }
-}
-
 impl<A: Actor> fmt::Debug for Spawn<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Spawn")
-            .field("system", &self.system.name())
-            .field("name", &self.name)
-            .finish_non_exhaustive()
+        let mut shown = f.debug_struct("Spawn");
+        if let Stage::Configured(plan) = &self.stage {
+            shown.field("system", &plan.system.name()).field("name", &plan.name);
+        }
+        shown.finish_non_exhaustive()
     }
-}
-
-/// The future of a [`Spawn`].
-#[must_use = "an actor is spawned when the spawn is awaited"]
-pub struct Spawning<A: Actor> {
-    stage: Stage<A>,
-}
-
-enum Stage<A: Actor> {
-    Configured(Spawn<A>),
-    Starting(Starting<A>),
-    Over,
 }
 
 struct Starting<A: Actor> {
@@ -181,14 +217,14 @@ impl<A: Actor> Starting<A> {
 }
 
 // Nothing in it is pinned: the life of the actor is boxed.
-impl<A: Actor> Unpin for Spawning<A> {}
+impl<A: Actor> Unpin for Spawn<A> {}
 
-impl<A: Actor> Future for Spawning<A> {
+impl<A: Actor> Future for Spawn<A> {
     type Output = Result<ActorRef<A>>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut starting = match std::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Configured(spawn) => spawn.begin()?,
+            Stage::Configured(plan) => plan.begin()?,
             Stage::Starting(starting) => starting,
             Stage::Over => panic!("a spawn was polled after it had ended"),
         };
@@ -202,12 +238,6 @@ impl<A: Actor> Future for Spawning<A> {
     }
 }
 
-impl<A: Actor> fmt::Debug for Spawning<A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Spawning").finish_non_exhaustive()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -216,8 +246,8 @@ mod tests {
     #[test]
     fn a_mailbox_without_a_bound_still_sheds() {
         let shed = Shed::default().length(7);
-        let spawn = system().spawn(Puppet).shed(shed).bounded(3, Overflow::Block);
-        assert_eq!(spawn.limit, Limit { capacity: 3, overflow: Overflow::Block, shed: Some(shed) });
-        assert_eq!(spawn.unbounded().limit, Limit { shed: Some(shed), ..Limit::NONE });
+        let mut spawn = system().spawn(Puppet).shed(shed).bounded(3, Overflow::Block);
+        assert_eq!(spawn.plan().limit, Limit { capacity: 3, overflow: Overflow::Block, shed: Some(shed) });
+        assert_eq!(spawn.unbounded().plan().limit, Limit { shed: Some(shed), ..Limit::NONE });
     }
 }

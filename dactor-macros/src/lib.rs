@@ -22,6 +22,13 @@ pub fn derive_message(input: proc_macro::TokenStream) -> proc_macro::TokenStream
 }
 
 fn message(input: &DeriveInput) -> syn::Result<TokenStream> {
+    if let Some(borrowed) = input.generics.lifetimes().next() {
+        let text = format!(
+            "a message cannot borrow, because it is handled after it was sent: own the data (`String`, `Arc<str>`) instead of `{}`",
+            borrowed.lifetime
+        );
+        return Err(syn::Error::new_spanned(&borrowed.lifetime, text));
+    }
     let mut reply: Type = parse_quote!(());
     let mut krate: Path = parse_quote!(::dactor);
     let mut describe = None;

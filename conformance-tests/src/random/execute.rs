@@ -284,10 +284,7 @@ pub(super) fn factory(run: &Arc<Run>, spec: &Arc<Spawn>) -> impl FnMut() -> Play
     move || Player::new(&run, &spec, made.fetch_add(1, Ordering::SeqCst))
 }
 
-pub(super) fn configured(
-    mut spawn: dactor_core::Spawn<Player>,
-    spec: &Spawn,
-) -> dactor_core::Spawning<Player> {
+pub(super) fn configured(mut spawn: dactor_core::Spawn<Player>, spec: &Spawn) -> dactor_core::Spawn<Player> {
     spawn = spawn.name(format!("a{}", spec.slot));
     if let Some((capacity, full)) = spec.bounded {
         spawn = spawn.bounded(capacity, full.overflow());
@@ -310,7 +307,7 @@ pub(super) fn configured(
     if let Some(verdict) = spec.inbound {
         spawn = spawn.inbound(Third { verdict, seen: AtomicUsize::new(0) });
     }
-    spawn.into_future()
+    spawn
 }
 
 pub(super) fn spawned(run: &Run, spec: &Spawn, spawned: dactor_core::Result<ActorRef<Player>>) {
