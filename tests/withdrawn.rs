@@ -56,7 +56,7 @@ async fn stuck(backend: impl Backend) -> ActorRef<Stuck> {
 async fn assert_killed_at_once(actor: &ActorRef<Stuck>) {
     let start = Instant::now();
     actor.kill();
-    actor.wait().await;
+    actor.wait().await.unwrap();
     assert!(start.elapsed() < AT_ONCE, "killed in {:?}", start.elapsed());
 }
 

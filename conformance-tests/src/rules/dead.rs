@@ -151,7 +151,7 @@ async fn unread(lab: Lab) {
     let refused = actor.ask(Note(5)).enqueue().unwrap();
     actor.stop();
     gate.open();
-    lab.soon("the actor ends", actor.wait()).await;
+    lab.soon("the actor ends", actor.wait()).await.unwrap();
     assert_eq!(system.dead_letters(), 3);
     drop(refused);
     assert_eq!(system.dead_letters(), 3, "it was reported when it was refused");

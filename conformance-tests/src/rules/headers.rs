@@ -372,7 +372,14 @@ async fn let_go(lab: Lab) {
         || give(1),
         || quick(|_, _| Err(Failure::new("no"))),
         || quick(|_, _| panic!("no")),
-        || job(|_, _| Box::pin(async { Ok(tokio::task::yield_now().await).map(|()| 1) })),
+        || {
+            job(|_, _| {
+                Box::pin(async {
+                    tokio::task::yield_now().await;
+                    Ok(1)
+                })
+            })
+        },
     ];
     for intercepted in [false, true] {
         let resume = Supervision::one_for_one().always(Directive::Resume);

@@ -155,7 +155,7 @@ async fn forwarded(lab: Lab) {
         let router = busy.system.spawn(Router(busy.actor.clone())).await.unwrap();
         let asked = router.ask(Passed(7)).enqueue().unwrap();
         router.drain();
-        lab.soon("it is forwarded", router.wait()).await;
+        lab.soon("it is forwarded", router.wait()).await.unwrap();
         assert_eq!(busy.actor.queued(), 1);
         drop(asked);
         assert_eq!(busy.actor.queued(), 0, "{overflow:?}");
