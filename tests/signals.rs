@@ -93,10 +93,38 @@ async fn a_second_signal_kills(backend: impl Backend) {
     raise("-INT");
     soon("the phase", journal.1.notified()).await;
     raise("-TERM");
-    // Drained within the first half of the grace, though not by itself.
-    soon("the shutdown", ended).await.unwrap().unwrap();
+    let error = soon("the shutdown", ended).await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ShutdownIncomplete);
+    assert_eq!(error.get("second signal"), Some("1 actors were left"));
+    assert!(error.get("killed").is_some_and(|killed| killed.contains("/user/")), "{error}");
+    assert_eq!(system.shutdown().await.unwrap_err().to_string(), error.to_string(), "all get the same");
     assert!(matches!(clerk.stop_reason(), Some(StopReason::Killed)));
     assert_eq!(journal.entries(), ["left"]);
+}
+
+async fn a_third_signal_ends_the_wait(backend: impl Backend) {
+    let (journal, begun) = (Journal::default(), Arc::new(Notify::new()));
+    let system = System::builder("signals").backend(backend).phase(Phase::before_actors("hang"));
+    let system = system.build().unwrap();
+    let task = {
+        let begun = begun.clone();
+        async move || {
+            begun.notify_one();
+            std::future::pending().await
+        }
+    };
+    system.on_shutdown("hang", "for ever", task).unwrap();
+    let clerk = system.spawn(Clerk(journal.clone())).await.unwrap();
+    let ended = tokio::spawn(system.shutdown_on_signals());
+    raise("-INT");
+    soon("the phase", begun.notified()).await;
+    raise("-INT");
+    assert!(matches!(soon("the clerk ends", clerk.wait()).await.unwrap(), StopReason::Killed));
+    assert!(!ended.is_finished(), "the phase goes on");
+    raise("-INT");
+    let error = soon("the wait", ended).await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ShutdownIncomplete);
+    assert!(error.get("third signal").is_some() && error.get("second signal").is_some(), "{error}");
 }
 
 async fn returns_when_shut_down_otherwise(backend: impl Backend) {
@@ -116,6 +144,7 @@ fn signals_shut_a_system_down() {
         }
         a_second_signal_kills(dactor_ractor::ractor()).await;
         a_second_signal_kills(dactor_kameo::kameo()).await;
+        a_third_signal_ends_the_wait(dactor_ractor::ractor()).await;
         returns_when_shut_down_otherwise(dactor_ractor::ractor()).await;
     });
     let system = System::builder("nowhere").backend(dactor_ractor::ractor()).build().unwrap();

@@ -17,7 +17,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use tokio::time::Instant;
 
 use crate::mailbox::Ending;
 use crate::path::Guardian;
@@ -43,6 +42,10 @@ pub(crate) struct Family(Mutex<Inner>);
 struct Inner {
     /// The actor ends, and has no more children.
     closed: bool,
+    /// The actor waits for the end of its children.
+    dismissing: bool,
+    /// How often the actor has been restarted: a child is spawned by one instance, and is not the next one's.
+    generation: u32,
     /// Boxed, and made when there is anything to keep: most actors have no children, and nobody who wants anything.
     kin: Option<Box<Kin>>,
 }
@@ -54,8 +57,6 @@ struct Kin {
     names: HashMap<Arc<str>, Pid>,
     record: Record,
     summons: VecDeque<Summons>,
-    /// When its parent, which is waiting for its end, loses patience.
-    until: Option<Instant>,
 }
 
 impl Family {
@@ -63,10 +64,10 @@ impl Family {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a child in, under its name.
-    pub(crate) fn add(&self, child: Arc<dyn Control>) -> Result<(), Refused> {
+    /// Takes a child of this generation in, under its name.
+    pub(crate) fn add(&self, child: Arc<dyn Control>, generation: u32) -> Result<(), Refused> {
         let mut inner = self.lock();
-        if inner.closed {
+        if inner.closed || inner.generation != generation {
             return Err(Refused::ParentStopped);
         }
         let Kin { children, names, .. } = &mut **inner.kin.get_or_insert_default();
@@ -117,15 +118,24 @@ impl Family {
         drop(unheard);
     }
 
-    /// How long its own children have to end. One whose parent waits for it gives them less than it has itself, so that
-    /// of a line of actors only the one that hangs is killed, and those above it have their hooks.
-    pub(crate) fn patience(&self, grace: Duration) -> Duration {
-        let until = self.lock().kin.as_ref().and_then(|kin| kin.until);
-        until.map_or(grace, |until| until.saturating_duration_since(Instant::now()) * 3 / 4)
+    /// Whether the actor waits for the end of its children.
+    pub(crate) fn is_dismissing(&self) -> bool {
+        self.lock().dismissing
     }
 
-    fn expect_end(&self, until: Option<Instant>) {
-        self.lock().kin.get_or_insert_default().until = until;
+    pub(crate) fn set_dismissing(&self, dismissing: bool) {
+        self.lock().dismissing = dismissing;
+    }
+
+    /// To which generation a child belongs that is spawned now.
+    pub(crate) fn generation(&self) -> u32 {
+        self.lock().generation
+    }
+
+    /// The instance is lost: what it is still spawning is not let in any more.
+    pub(crate) fn begin_generation(&self) {
+        let mut inner = self.lock();
+        inner.generation = inner.generation.wrapping_add(1);
     }
 
     fn summon(&self, summons: Summons) {
@@ -141,11 +151,13 @@ impl Family {
     }
 
     /// A new instance is about to begin. What the family wanted of the one before is settled by that, and the restarts of
-    /// the children that one had do not count any more.
+    /// the children that one had do not count any more. A child of it that has not got to its host yet, and was killed,
+    /// is none of the new one's, and its name is free.
     pub(crate) fn begin_anew(&self) {
         let settled = self.lock().kin.as_mut().map(|kin| {
             kin.record = Record::default();
-            mem::take(&mut kin.summons)
+            kin.names.clear();
+            (mem::take(&mut kin.summons), mem::take(&mut kin.children))
         });
         // Outside the lock, as above.
         drop(settled);
@@ -169,12 +181,6 @@ pub(crate) fn signal_all(actors: &[Arc<dyn Control>], ending: Ending) {
             actor.signal(Ending::Kill);
         }
     }
-}
-
-/// Lets all know by when they are expected to have ended.
-pub(crate) fn expect_end(actors: &[Arc<dyn Control>], patience: Duration) {
-    let until = Instant::now().checked_add(patience);
-    actors.iter().for_each(|actor| actor.head().family.expect_end(until));
 }
 
 /// Waits for the end of all that live in their hosts.

@@ -20,8 +20,8 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use self::recovery::no_factory;
-use crate::envelope::{Envelope, Handled, Scene};
-use crate::family::{Summons, all_ended, expect_end, signal_all};
+use crate::envelope::{Envelope, Handled, Labelled, Scene};
+use crate::family::{Summons, all_ended, signal_all};
 use crate::linger::Linger;
 use crate::mailbox::{Ending, Park, Taken};
 use crate::panic::{Contained, Panic, contain, discard};
@@ -29,7 +29,8 @@ use crate::pipeline::Chain;
 use crate::queue::Queue;
 use crate::registry::Enrolment;
 use crate::seed::Seed;
-use crate::shared::{Control, Shared};
+use crate::shared::{Control, Head, Shared};
+use crate::stopping::drive;
 use crate::supervision::Record;
 use crate::turn::{Entered, Mode, Progress, Slate};
 use crate::{Actor, ActorRef, Context, Error, ErrorKind, Inbound, Outcome, StopReason, Supervision};
@@ -73,8 +74,13 @@ impl<A: Actor> Estate<A> {
         if self.started {
             head.system.events().stopped(&*self.shared, &reason);
         }
-        let _ = head.end.set(reason.clone());
-        head.watchers.end(&self.shared.clone().into_labelled(), &reason);
+        head.end.set(reason.clone());
+        // A host that panics when it is woken must not keep those who wait from being told.
+        let tell = || head.watchers.end(&self.shared.clone().into_labelled(), &reason);
+        if let Err(panic) = contain(tell) {
+            tracing::warn!(actor = %self.shared.label(), %panic, "a watcher could not be told");
+        }
+        head.end.announce();
     }
 }
 
@@ -199,21 +205,24 @@ impl<A: Actor> Alive<A> {
         self.estate.shared.head.family.has_children()
     }
 
-    /// Ends the children, with their hooks, and waits for them. Those that take longer than the grace of the system, or
-    /// than this actor's own parent leaves it, are killed: one that waits for this actor's answer would never end.
+    /// Ends the children, with their hooks, and waits for them. An actor that no other one waits for
+    /// [drives](crate::stopping) the end of its tree: a child that waits for this actor's answer would never end.
     async fn dismiss(&mut self, ending: Ending) -> Result<(), Killed> {
         let shared = &*self.estate.shared;
-        let children = shared.head.family.children();
-        let patience = shared.head.family.patience(shared.head.system.grace());
-        expect_end(&children, patience);
+        let Head { family, system, .. } = &shared.head;
+        family.set_dismissing(true);
+        let children = family.children();
         signal_all(&children, ending);
         let waiting = pin!(async {
-            if tokio::time::timeout(patience, all_ended(&children)).await.is_err() {
-                signal_all(&children, Ending::Kill);
-                all_ended(&children).await;
+            if shared.head.is_dismissed() {
+                all_ended(&children).await
+            } else {
+                drive(system, &children).await
             }
         });
-        guarded(shared, waiting).await
+        let ended = guarded(shared, waiting).await;
+        family.set_dismissing(false);
+        ended
     }
 
     /// Makes an instance and runs its first hook: `on_start`, or `on_restart` after a failure.
@@ -239,7 +248,11 @@ impl<A: Actor> Alive<A> {
         let Self { seed, ctx, estate, .. } = self;
         let Some(instance) = seed.instance() else { return reason };
         let stopped = hook(&estate.shared, || instance.on_stop(&reason, ctx)).await;
-        concluded(&estate.shared, "on_stop", stopped).err().unwrap_or(reason)
+        let Err(last) = concluded(&estate.shared, "on_stop", stopped) else { return reason };
+        if let StopReason::Failed(error) = &last {
+            tracing::warn!(actor = %estate.shared.label(), %error, "on_stop failed");
+        }
+        last
     }
 
     /// Handles messages until the actor is to end.

@@ -13,7 +13,8 @@ use futures_util::FutureExt;
 use futures_util::future::join_all;
 use tokio::time::timeout;
 
-use crate::panic::Panic;
+use crate::closing::Closing;
+use crate::panic::{Panic, discard};
 use crate::{Error, ErrorKind, Outcome, Result, System};
 
 /// A named step of a [shutdown](System::shutdown), before the actors end or after.
@@ -110,15 +111,17 @@ impl Phases {
         Ok(())
     }
 
-    /// Runs the phases of one moment, and says what was not done. They run once.
-    pub(crate) async fn run(&self, moment: Moment) -> Vec<String> {
-        let mut undone = Vec::new();
+    /// Runs the phases of one moment, and reports what was not done. They run once.
+    pub(crate) async fn run(&self, moment: Moment, closing: &Closing) {
         while let Some((phase, tasks)) = self.begin(moment) {
             tracing::info!(phase = %phase.name, tasks = tasks.len(), "shutdown");
-            let ends = join_all(tasks.into_iter().map(|task| perform(task, phase.within))).await;
-            undone.extend(ends.into_iter().flatten().map(|why| format!("{}: {why}", phase.name)));
+            let within = phase.within;
+            let mut cut = Cut { name: phase.name, closing, done: false };
+            let ends = join_all(tasks.into_iter().map(|task| perform(task, within))).await;
+            cut.done = true;
+            let mut report = closing.report();
+            ends.into_iter().flatten().for_each(|why| report.add("phase", format!("{}: {why}", cut.name)));
         }
-        undone
     }
 
     /// The next phase of this moment, with its tasks.
@@ -130,14 +133,34 @@ impl Phases {
     }
 }
 
+/// A phase that runs. Dropped before its end it is reported, because no other shutdown does the rest of it.
+struct Cut<'a> {
+    name: Cow<'static, str>,
+    closing: &'a Closing,
+    done: bool,
+}
+
+impl Drop for Cut<'_> {
+    fn drop(&mut self) {
+        if !self.done {
+            self.closing
+                .report()
+                .add("phase", format!("{}: the runtime ended before it was done", self.name));
+        }
+    }
+}
+
 fn invalid(phase: &str) -> Error {
     Error::new(ErrorKind::InvalidPhase).with("phase", format!("{phase:?}"))
 }
 
 /// Does one task; what it says when it was not done.
 async fn perform(Task { name, code }: Task, within: Duration) -> Option<String> {
-    let done = AssertUnwindSafe(async { code().await }).catch_unwind();
-    match timeout(within, done).await {
+    let mut done = Box::pin(AssertUnwindSafe(async { code().await }).catch_unwind());
+    let end = timeout(within, &mut done).await;
+    // A task that is given up may panic when it is dropped.
+    discard(done);
+    match end {
         Ok(Ok(Ok(()))) => None,
         Ok(Ok(Err(failure))) => Some(format!("{name} failed: {failure}")),
         Ok(Err(payload)) => Some(format!("{name} panicked: {}", Panic::new(payload))),

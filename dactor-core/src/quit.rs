@@ -11,7 +11,8 @@ use crate::{Error, ErrorKind, Result, System};
 
 impl System {
     /// Waits until the program is asked to end, by SIGTERM or SIGINT, and then [shuts down](Self::shutdown). A second
-    /// signal kills the actors that are left.
+    /// signal kills the actors that are left, and the result is an error. A third one ends the wait at once: this returns
+    /// while the shutdown goes on.
     ///
     /// The signals are caught from this call on, not only when it is awaited, and for the rest of the program's life: it
     /// is the last thing of a `main`, or runs beside it. It also returns, with the same result, when the system is shut down otherwise.
@@ -38,14 +39,28 @@ impl System {
                 return result;
             }
             let shutdown = pin!(system.shutdown());
+            let shutdown = match select(shutdown, pin!(signals.next())).await {
+                Either::Left((done, _)) => return done,
+                Either::Right(((), shutdown)) => shutdown,
+            };
+            system.kill_all();
             match select(shutdown, pin!(signals.next())).await {
                 Either::Left((done, _)) => done,
-                Either::Right(((), shutdown)) => {
-                    system.registry().snapshot().iter().for_each(|actor| actor.signal(Ending::Kill));
-                    shutdown.await
+                Either::Right(_) => {
+                    let error = system.closing().report().result(&system).err();
+                    let error = error.unwrap_or_else(|| Error::new(ErrorKind::ShutdownIncomplete));
+                    Err(error.with("third signal", "the shutdown is not awaited any more"))
                 }
             }
         }
+    }
+
+    /// Kills what is left, and lets nothing begin any more.
+    fn kill_all(&self) {
+        self.registry().close();
+        let left = self.registry().snapshot();
+        self.closing().report().add("second signal", format!("{} actors were left", left.len()));
+        left.iter().for_each(|actor| actor.signal(Ending::Kill));
     }
 }
 

@@ -70,6 +70,11 @@ impl Registry {
         self.closed.store(true, Ordering::SeqCst);
     }
 
+    /// Whether the actors are being shut down.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
+    }
+
     /// Who is in, in the order of their birth: so a shutdown runs the same each time.
     pub(crate) fn snapshot(&self) -> Vec<Arc<dyn Control>> {
         let mut live = Vec::new();
@@ -94,13 +99,13 @@ impl Registry {
         top
     }
 
-    /// Takes a new actor in, under its name.
-    pub(crate) fn enrol(&self, actor: &Arc<dyn Control>) -> Result<Enrolment, Refused> {
-        if self.closed.load(Ordering::SeqCst) {
+    /// Takes a new actor in, under its name. A child is one of this generation of its parent's children.
+    pub(crate) fn enrol(&self, actor: &Arc<dyn Control>, generation: u32) -> Result<Enrolment, Refused> {
+        if self.is_closed() {
             return Err(Refused::Closed);
         }
         match (&actor.head().parent, &actor.head().name) {
-            (Some(parent), _) => parent.head().family.add(actor.clone())?,
+            (Some(parent), _) => parent.head().family.add(actor.clone(), generation)?,
             (None, None) => {}
             (None, Some(name)) => match lock(self.names(actor.head().guardian)).entry(name.clone()) {
                 Entry::Occupied(_) => return Err(Refused::NameTaken),

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Wake};
 
-use tokio::sync::SetOnce;
 use tokio::task::coop::cooperative;
 
 use crate::bound::Ticket;
+use crate::ended::Ended;
 use crate::envelope::{Envelope, Labelled};
 use crate::family::{Family, Supervisor};
 use crate::mailbox::{Ending, Item, Mailbox, Nudge, Refusal};
@@ -27,8 +27,8 @@ use crate::spi::Host;
 use crate::turn::{self, Slate};
 use crate::watch::Watchers;
 use crate::{
-    Actor, ActorPath, Error, ErrorKind, Outbound, Pid, Priority, Result, SendError, SentTo, StopReason,
-    Supervision, System,
+    Actor, ActorPath, Error, ErrorKind, Outbound, Pid, Priority, Result, SendError, SentTo, Supervision,
+    System,
 };
 
 pub(crate) struct Shared<A: Actor> {
@@ -42,7 +42,7 @@ pub(crate) struct Head {
     pub(crate) name: Option<Arc<str>>,
     pub(crate) system: System,
     pub(crate) host: OnceLock<Box<dyn Host>>,
-    pub(crate) end: SetOnce<StopReason>,
+    pub(crate) end: Ended,
     pub(crate) slate: Slate,
     pub(crate) guardian: Guardian,
     pub(crate) path_length: u16,
@@ -79,11 +79,16 @@ impl Head {
             family: Family::default(),
             watchers: Watchers::default(),
             host: OnceLock::new(),
-            end: SetOnce::new(),
+            end: Ended::new(),
             slate: Slate::new(),
             outbound,
             exposed: AtomicBool::new(false),
         })
+    }
+
+    /// Whether its parent waits for its end.
+    pub(crate) fn is_dismissed(&self) -> bool {
+        self.parent.as_ref().is_some_and(|parent| parent.head().family.is_dismissing())
     }
 
     /// Who decides over its failures.
@@ -382,6 +387,8 @@ pub(crate) trait Control: Labelled {
     fn signal(&self, ending: Ending);
     /// The same for a native host, which may have been asked to stop before it says so: the cell is run in any case.
     fn end(&self, ending: Ending);
+    /// How it has been asked to end.
+    fn ending(&self) -> Ending;
     /// Makes the cell look at its timers and its family.
     fn call(&self);
     /// How its children are supervised.
@@ -413,6 +420,10 @@ impl<A: Actor> Control for Shared<A> {
             }
             _ => {}
         }
+    }
+
+    fn ending(&self) -> Ending {
+        self.mailbox.ending()
     }
 
     fn call(&self) {

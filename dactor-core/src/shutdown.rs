@@ -1,3 +1,6 @@
+//! The end of all actors of a system: drain, stop and kill within one grace period, and the phases around it.
+
+use std::collections::HashSet;
 use std::future::{Future, poll_fn};
 use std::mem;
 use std::pin::pin;
@@ -5,111 +8,28 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::runtime::Handle;
-use tokio::sync::watch;
-use tokio::task;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
+use crate::closing::Running;
 use crate::family::ended;
 use crate::mailbox::Ending;
 use crate::path::Guardian;
 use crate::phases::Moment;
 use crate::shared::Control;
-use crate::{Error, ErrorKind, Result, System};
+use crate::stopping::{after, kill_in_rounds, until};
+use crate::{Error, ErrorKind, Result, System, runtime};
 
-/// The steps of a shutdown, and by which fraction of the grace period, in quarters, each must have worked.
-const STEPS: [(Ending, u32, &str); 3] =
-    [(Ending::Drain, 2, "drain"), (Ending::Stop, 3, "stop"), (Ending::Kill, 4, "kill")];
-
-/// How far the shutdown of one system is.
-///
-/// It runs in a task of its own, once: whoever asks for it, and however often, awaits its result. So it goes on when the
-/// caller is dropped, and also when the caller is an actor of the system, which ends in its course.
-#[derive(Debug)]
-pub(crate) struct Closing(watch::Sender<Stage>);
-
-#[derive(Debug)]
-enum Stage {
-    /// Not begun, or the runtime that ran it has ended: the next caller goes on with it.
-    Open,
-    /// In this task, once it has been polled.
-    Running(Option<task::Id>),
-    Done(Result<()>),
-}
-
-impl Default for Closing {
-    fn default() -> Self {
-        Self(watch::Sender::new(Stage::Open))
-    }
-}
-
-impl Closing {
-    /// Whether the caller has to run it.
-    fn begin(&self) -> bool {
-        self.0.send_if_modified(|stage| {
-            let open = matches!(stage, Stage::Open);
-            if open {
-                *stage = Stage::Running(None);
-            }
-            open
-        })
-    }
-
-    /// The result of the shutdown, whoever asks for it.
-    pub(crate) async fn done(&self) -> Result<()> {
-        let mut stages = self.0.subscribe();
-        loop {
-            if let Stage::Done(result) = &*stages.borrow_and_update() {
-                return result.clone();
-            }
-            // The sender is in the same place as this future.
-            let _ = stages.changed().await;
-        }
-    }
-
-    /// Waits as long as it runs.
-    async fn runs(&self) -> Option<Result<()>> {
-        let mut stages = self.0.subscribe();
-        match &*stages.wait_for(|stage| !matches!(stage, Stage::Running(_))).await.ok()? {
-            Stage::Done(result) => Some(result.clone()),
-            Stage::Open | Stage::Running(_) => None,
-        }
-    }
-
-    /// Whether this is called by the shutdown itself, in a phase.
-    fn is_own_task(&self) -> bool {
-        matches!(&*self.0.borrow(), Stage::Running(Some(id)) if task::try_id() == Some(*id))
-    }
-}
-
-/// A shutdown that runs. One that is dropped before its end, because its runtime has ended, is open again.
-struct Running(System);
-
-impl Running {
-    async fn run(self) {
-        let stage = &self.0.closing().0;
-        stage.send_replace(Stage::Running(task::try_id()));
-        let result = self.0.close_down().await;
-        stage.send_replace(Stage::Done(result));
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.0.closing().0.send_if_modified(|stage| {
-            let cut = matches!(stage, Stage::Running(_));
-            if cut {
-                *stage = Stage::Open;
-            }
-            cut
-        });
-    }
-}
+/// How long actors that were killed may take to reach their next await, however short the grace period is.
+const KILLED_WITHIN: Duration = Duration::from_secs(1);
 
 impl System {
     /// Ends every actor within the [grace period](crate::SystemBuilder::grace): lets them drain for its first
-    /// half, then stops them, and kills what is left in the last quarter. Nothing is spawned from there on. Around it the
-    /// [phases](crate::SystemBuilder::phase) run.
+    /// half, then stops them, and from three quarters on kills those that others wait for. Nothing is spawned from there
+    /// on. Around it the [phases](crate::SystemBuilder::phase) run.
+    ///
+    /// Children end before their parents, and there is one deadline for all of them. An actor that hangs is killed; those
+    /// above it, which only waited for it, have their `on_stop` in what remains. What is left at seven eighths of the
+    /// grace period is killed without a difference. A grace period of zero kills all at once.
     ///
     /// [Services](Self::spawn_service) come after all others, in the same way; then each gets half of the grace period.
     ///
@@ -118,9 +38,17 @@ impl System {
     ///
     /// # Errors
     ///
-    /// [`ShutdownIncomplete`](ErrorKind::ShutdownIncomplete) when an actor did not drain by itself: the
-    /// context says which had to be stopped, which were killed, and which live on because their handler never
-    /// reached an await. Also when a task of a phase was not done.
+    /// [`ShutdownIncomplete`](ErrorKind::ShutdownIncomplete) when not everything ended in order. Its context is the report:
+    ///
+    /// | context | names |
+    /// | --- | --- |
+    /// | `did not drain` | the actors that were still at work after half of the grace period, and were stopped |
+    /// | `did not stop` | those that used up the time after that, and were killed |
+    /// | `killed` | all that ended as killed, by whomever |
+    /// | `could not be killed` | those that live on, because their code never reached an await |
+    /// | `failed` | those that failed meanwhile, among them those whose `on_stop` returned an error |
+    /// | `phase` | a task of a phase that was not done |
+    /// | `second signal` | how many actors a second signal found: see [`shutdown_on_signals`](Self::shutdown_on_signals) |
     ///
     /// [`AskedItself`](ErrorKind::AskedItself), at once, in a handler or hook of an actor of this system, and in a task of
     /// a phase: the shutdown could not end before they do. It has begun all the same, and goes on.
@@ -138,7 +66,7 @@ impl System {
     /// }
     /// ```
     ///
-    /// [`NoRuntime`](ErrorKind::NoRuntime) outside of a tokio runtime.
+    /// [`NoRuntime`](ErrorKind::NoRuntime) outside of a tokio runtime, and in one without a timer.
     pub async fn shutdown(&self) -> Result<()> {
         let mut result = pin!(self.shut_down());
         poll_fn(|cx| {
@@ -159,10 +87,10 @@ impl System {
         loop {
             if self.closing().begin() {
                 let running = Running(self.clone());
-                let no_runtime = || Error::new(ErrorKind::NoRuntime).with("call", "shutdown");
-                let runtime = Handle::try_current().map_err(|error| no_runtime().because(error))?;
+                let runtime = runtime::check("shutdown")?;
                 if mem::replace(&mut begun, true) {
-                    return Err(no_runtime().with("because", "the runtime has ended"));
+                    let error = Error::new(ErrorKind::NoRuntime).with("call", "shutdown");
+                    return Err(error.with("because", "the runtime has ended"));
                 }
                 runtime.spawn(running.run());
             }
@@ -172,77 +100,73 @@ impl System {
         }
     }
 
-    async fn close_down(&self) -> Result<()> {
-        let mut undone = self.phases().run(Moment::Before).await;
+    /// What the task of the shutdown does. Whatever is not as it should be goes into the report at once: another task may
+    /// have to go on with it.
+    pub(crate) async fn close_down(&self) {
+        self.phases().run(Moment::Before, self.closing()).await;
         self.registry().close();
         let live = self.registry().snapshot();
         let (users, services): (Vec<_>, Vec<_>) =
             live.into_iter().partition(|actor| actor.head().guardian == Guardian::User);
         let grace = if services.is_empty() { self.grace() } else { self.grace() / 2 };
-        let mut unfinished = end(users, grace).await;
-        unfinished.extend(end(services, grace).await);
-        undone.extend(self.phases().run(Moment::After).await);
-        if unfinished.is_empty() && undone.is_empty() {
-            return Ok(());
-        }
-        let error = Error::new(ErrorKind::ShutdownIncomplete).with("system", self.name());
-        let error = undone.into_iter().fold(error, |error, why| error.with("phase", why));
-        Err(unfinished.into_iter().fold(error, |error, (step, actors)| {
-            error.with(
-                match step {
-                    "drain" => "did not drain",
-                    "stop" => "did not stop",
-                    _ => "could not be killed",
-                },
-                actors,
-            )
-        }))
+        self.end(users, grace).await;
+        self.end(services, grace).await;
+        self.phases().run(Moment::After, self.closing()).await;
     }
-}
 
-/// Ends these actors, and says which of them a step did not end.
-async fn end(mut left: Vec<Arc<dyn Control>>, grace: Duration) -> Vec<(&'static str, String)> {
-    let begin = Instant::now();
-    let mut unfinished = Vec::new();
-    for (ending, quarters, step) in STEPS {
+    /// Ends these actors, which are parents with all their children.
+    async fn end(&self, actors: Vec<Arc<dyn Control>>, grace: Duration) {
+        let begin = Instant::now();
+        let mut left = actors.clone();
+        if !grace.is_zero() && !self.drain(&mut left, after(begin, grace, 4)).await {
+            self.closing().report().name("did not drain", &at_work(&left));
+            left.iter().for_each(|actor| actor.signal(Ending::Stop));
+            if !all_end(&mut left, after(begin, grace, 6)).await {
+                let end = after(begin, grace, 7).unwrap_or_else(Instant::now);
+                let killed = kill_in_rounds(|| unfinished(&left), end).await;
+                self.closing().report().name("did not stop", &killed);
+            }
+        }
+        left.iter().for_each(|actor| actor.signal(Ending::Kill));
+        let last = after(begin, grace, 8).max(Some(Instant::now() + KILLED_WITHIN));
+        let _ = all_end(&mut left, last).await;
+        let mut report = self.closing().report();
+        report.name("could not be killed", &left);
+        report.reasons(&actors);
+    }
+
+    /// Lets these actors handle what they have accepted, and end. `false` when some are left.
+    async fn drain(&self, left: &mut Vec<Arc<dyn Control>>, then: Option<Instant>) -> bool {
         // One that drains still has its children, and lets them drain when it is done.
-        let told = left.iter().filter(|actor| ending != Ending::Drain || actor.head().parent.is_none());
-        told.for_each(|actor| actor.signal(ending));
-        let _ = timeout_at(begin + grace * quarters / 4, ended(left.iter())).await;
-        left.retain(|actor| actor.head().end.get().is_none());
-        if left.is_empty() {
-            break;
-        }
-        unfinished.push((step, labels(&left)));
+        let top = left.iter().filter(|actor| actor.head().parent.is_none());
+        top.for_each(|actor| actor.signal(Ending::Drain));
+        all_end(left, then).await
     }
-    unfinished
 }
 
-fn labels(actors: &[Arc<dyn Control>]) -> String {
-    const SHOWN: usize = 10;
-    let mut text = actors.iter().take(SHOWN).map(|actor| actor.label()).collect::<Vec<_>>().join(" ");
-    if actors.len() > SHOWN {
-        text.push_str(&format!(" and {} more", actors.len() - SHOWN));
-    }
-    text
+/// Waits for the end of these actors, and keeps those that did not end until then.
+async fn all_end(left: &mut Vec<Arc<dyn Control>>, then: Option<Instant>) -> bool {
+    let ended = until(then, ended(left.iter())).await;
+    *left = unfinished(left);
+    ended || left.is_empty()
+}
+
+fn unfinished(actors: &[Arc<dyn Control>]) -> Vec<Arc<dyn Control>> {
+    actors.iter().filter(|actor| actor.head().end.get().is_none()).cloned().collect()
+}
+
+/// Those that were asked to end and do not merely wait for their children.
+fn at_work(left: &[Arc<dyn Control>]) -> Vec<Arc<dyn Control>> {
+    let asked = || left.iter().filter(|actor| actor.ending() != Ending::None);
+    let waiting: HashSet<_> =
+        asked().filter_map(|actor| actor.head().parent.as_ref()).map(|parent| parent.pid()).collect();
+    asked().filter(|actor| !waiting.contains(&actor.pid())).cloned().collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::interceptors::testbed::{self, Echo, Never};
-    use crate::puppet::{puppet, system};
-
-    #[test]
-    fn a_long_list_is_cut() {
-        let system = system();
-        for (count, end) in [(9, ""), (10, ""), (11, " and 1 more"), (30, " and 20 more")] {
-            let actors: Vec<Arc<dyn Control>> =
-                (0..count).map(|_| puppet(&system, Guardian::User) as Arc<dyn Control>).collect();
-            let shown: Vec<_> = actors.iter().take(10).map(|actor| actor.label()).collect();
-            assert_eq!(labels(&actors), shown.join(" ") + end);
-        }
-    }
 
     #[tokio::test(start_paused = true)]
     async fn services_get_half_of_the_grace_period() {

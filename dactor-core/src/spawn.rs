@@ -14,7 +14,7 @@ use crate::seed::Seed;
 use crate::shared::{Control, Head, Shared};
 use crate::spi::Cell;
 use crate::{
-    Actor, ActorRef, Error, ErrorKind, Inbound, Result, Shed, StopReason, Supervision, System, stash,
+    Actor, ActorRef, Error, ErrorKind, Inbound, Result, Shed, StopReason, Supervision, System, runtime, stash,
 };
 
 /// A spawn: configure it, then await it for the ref. It is a future, so `block_on` and `tokio::spawn` take it as it is.
@@ -36,6 +36,8 @@ struct Plan<A: Actor> {
     name: Option<String>,
     guardian: Guardian,
     parent: Option<Arc<dyn Control>>,
+    /// Of the parent's children: a restart of the parent begins another.
+    generation: u32,
     supervision: Option<Supervision>,
     limit: Limit,
     stash: usize,
@@ -50,12 +52,14 @@ impl<A: Actor> Spawn<A> {
         parent: Option<Arc<dyn Control>>,
     ) -> Self {
         let limit = system.limit();
+        let generation = parent.as_ref().map_or(0, |parent| parent.head().family.generation());
         let plan = Plan {
             system,
             seed,
             name: None,
             guardian,
             parent,
+            generation,
             supervision: None,
             limit,
             stash: stash::CAPACITY,
@@ -152,8 +156,7 @@ impl<A: Actor> Spawn<A> {
 
 impl<A: Actor> Plan<A> {
     fn begin(self) -> Result<Starting<A>> {
-        tokio::runtime::Handle::try_current()
-            .map_err(|error| Error::new(ErrorKind::NoRuntime).because(error).with("call", "spawn"))?;
+        runtime::check("spawn")?;
         if let Some(name) = &self.name {
             check_name(name)?;
         }
@@ -167,7 +170,7 @@ impl<A: Actor> Plan<A> {
         let name = self.name.map(Arc::from);
         let head = Head::new(name, self.system.clone(), self.guardian, self.parent, outbound)?;
         let shared = Arc::new(Shared { mailbox: Mailbox::new(limit), head });
-        let enrolment = self.system.enrol(shared.clone())?;
+        let enrolment = self.system.enrol(shared.clone(), self.generation)?;
         let life = live(shared.clone(), enrolment, self.seed, self.supervision, inbound, self.stash);
         Ok(Starting { cell: Some(Cell::new(Box::pin(life), shared.clone())), shared })
     }

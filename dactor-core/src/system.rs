@@ -8,13 +8,13 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
 use crate::bound::{Limit, Overflow};
+use crate::closing::Closing;
 use crate::event::{Events, Observer};
 use crate::path::{ActorPathParts, Guardian};
 use crate::phases::Phases;
 use crate::pipeline::{Chain, extend};
 use crate::registry::{Enrolment, Refused, Registry};
 use crate::shared::Control;
-use crate::shutdown::Closing;
 use crate::spi::Backend;
 use crate::supervision::Record;
 use crate::turn::{self, awaits_itself};
@@ -227,9 +227,9 @@ impl System {
         &self.inner.registry
     }
 
-    /// Takes a new actor in, under its name.
-    pub(crate) fn enrol(&self, actor: Arc<dyn Control>) -> Result<Enrolment> {
-        self.inner.registry.enrol(&actor).map_err(|refused| {
+    /// Takes a new actor in, under its name: see [`Registry::enrol`].
+    pub(crate) fn enrol(&self, actor: Arc<dyn Control>, generation: u32) -> Result<Enrolment> {
+        self.inner.registry.enrol(&actor, generation).map_err(|refused| {
             let error = match refused {
                 Refused::Closed => Error::new(ErrorKind::SystemShutDown),
                 Refused::NameTaken => Error::new(ErrorKind::NameTaken).with("actor", actor.label()),
@@ -275,7 +275,8 @@ impl SystemBuilder {
         self
     }
 
-    /// How long [`System::shutdown`] may take; ten seconds if not set.
+    /// How long [`System::shutdown`] may take, and a tree of actors whose top stops; ten seconds if not set. Zero kills
+    /// at once, and [`Duration::MAX`] never.
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self

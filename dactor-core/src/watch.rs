@@ -92,7 +92,8 @@ enum State {
     Nobody,
     /// Boxed: most actors are watched by nobody.
     Some(Box<Watches>),
-    Ended(StopReason),
+    /// The reason is at its actor.
+    Ended,
 }
 
 #[derive(Default)]
@@ -106,11 +107,11 @@ impl Watchers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a watch; the reason when the target has ended already.
-    fn add(&self, watcher: Pid, watch: Watch) -> Option<StopReason> {
+    /// Adds a watch. `false` when the target has ended already.
+    fn add(&self, watcher: Pid, watch: Watch) -> bool {
         let mut state = self.lock();
         let watches = match &mut *state {
-            State::Ended(reason) => return Some(reason.clone()),
+            State::Ended => return false,
             State::Some(watches) => watches,
             nobody => {
                 *nobody = State::Some(Box::default());
@@ -119,7 +120,7 @@ impl Watchers {
             }
         };
         watches.by_watcher.insert(watcher, watch);
-        None
+        true
     }
 
     fn remove(&self, watcher: Pid) {
@@ -132,10 +133,10 @@ impl Watchers {
         }
     }
 
-    /// Tells everyone, once.
+    /// Tells everyone, once. The reason can be read already.
     pub(crate) fn end(&self, who: &Arc<dyn Labelled>, reason: &StopReason) {
         // Told outside the lock: a watcher may be woken, and it may watch somebody else.
-        let before = mem::replace(&mut *self.lock(), State::Ended(reason.clone()));
+        let before = mem::replace(&mut *self.lock(), State::Ended);
         if let State::Some(watches) = before {
             for Watch { witness, number } in watches.by_watcher.into_values() {
                 witness.notice(Terminated { who: who.clone(), reason: reason.clone() }, number);
@@ -175,7 +176,9 @@ impl Watching {
         let number = self.last;
         let watch = Watch { witness: watcher.clone(), number };
         self.targets.insert(who, Target { control: target.clone(), number });
-        if let Some(reason) = target.head().watchers.add(self.watcher, watch) {
+        if !target.head().watchers.add(self.watcher, watch)
+            && let Some(reason) = target.head().end.get().cloned()
+        {
             watcher.notice(Terminated { who: target.into_labelled(), reason }, number);
         }
     }

@@ -117,7 +117,7 @@ pub(super) static RULES: &[Rule] = &[
         "TREE-13",
         Topic::Tree,
         &[(Topic::Tree, State::Handling)],
-        "A child that waits for its restarting parent's answer is killed after the grace of the system, and the restart goes on.",
+        "A child that waits for its restarting parent's answer is killed after three quarters of the grace of the system, and the restart goes on.",
         "Two that wait for each other must not wait for ever.",
         body!(waits_for_restarting),
     )
@@ -134,7 +134,7 @@ pub(super) static RULES: &[Rule] = &[
         "TREE-15",
         Topic::Tree,
         &[(Topic::Tree, State::Stopping)],
-        "A child whose `on_stop` does not end is killed after the grace of the system; then the parent's runs.",
+        "A child whose `on_stop` does not end is killed after three quarters of the grace of the system; then the parent's runs.",
         "One that hangs must not hold up the rest of the tree.",
         body!(child_hangs),
     )
@@ -472,7 +472,7 @@ async fn waits_for_restarting(mut lab: Lab) {
     gate.reached().await;
     parent.tell(Boom("no")).unwrap();
     gate.open();
-    lab.clock().advance(GRACE - TICK).await;
+    lab.clock().advance(GRACE / 4 * 3 - TICK).await;
     assert!(child.is_alive() && journal.count("parent restart: Panicked") == 0, "too early: {journal:?}");
     lab.clock().advance(TICK).await;
     assert!(matches!(child.stop_reason(), Some(StopReason::Killed)));
@@ -509,7 +509,7 @@ async fn child_hangs(mut lab: Lab) {
     let child = child(&lab, &parent, "a").await;
     parent.stop();
     gate.reached().await;
-    lab.clock().advance(GRACE - TICK).await;
+    lab.clock().advance(GRACE / 4 * 3 - TICK).await;
     assert!(child.is_alive(), "killed too early");
     lab.clock().advance(TICK).await;
     assert!(matches!(child.stop_reason(), Some(StopReason::Killed)));

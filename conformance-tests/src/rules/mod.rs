@@ -42,6 +42,7 @@ mod race;
 mod random;
 mod refs;
 mod repeat;
+mod report;
 mod restart;
 mod scope;
 mod selections;
@@ -99,6 +100,7 @@ static ALL: &[&[Rule]] = &[
     shutdown::RULES,
     phases::RULES,
     inside::RULES,
+    report::RULES,
     bound::RULES,
     line::RULES,
     withdrawn::RULES,

@@ -17,7 +17,7 @@ fn household(count: usize) -> (Actor, Vec<Actor>) {
     let parent = puppet(&system(), Guardian::User);
     let children: Vec<_> = (0..count).map(|_| child(&parent, None)).collect();
     for child in &children {
-        parent.head.family.add(child.clone()).unwrap();
+        parent.head.family.add(child.clone(), 0).unwrap();
     }
     (parent, children)
 }
@@ -45,19 +45,19 @@ fn a_name_is_taken_until_its_child_is_gone() {
     let (first, second, nameless) =
         (child(&parent, Some("a")), child(&parent, Some("a")), child(&parent, None));
     assert!(!family.has_children() && family.child("a").is_none());
-    family.add(first.clone()).unwrap();
-    family.add(nameless.clone()).unwrap();
-    assert_eq!(family.add(second.clone()), Err(Refused::NameTaken));
+    family.add(first.clone(), 0).unwrap();
+    family.add(nameless.clone(), 0).unwrap();
+    assert_eq!(family.add(second.clone(), 0), Err(Refused::NameTaken));
     assert_eq!(family.child("a").unwrap().pid(), first.head.pid);
     family.remove(second.head.pid);
     assert_eq!(family.child("a").unwrap().pid(), first.head.pid, "one that was refused has no say");
     family.remove(first.head.pid);
     assert!(family.child("a").is_none() && family.has_children());
-    family.add(second.clone()).unwrap();
+    family.add(second.clone(), 0).unwrap();
     let order: Vec<_> = family.children().iter().map(|child| child.pid()).collect();
     assert_eq!(order, [second.head.pid, nameless.head.pid], "by birth, not by arrival");
     family.close();
-    assert_eq!(family.add(first), Err(Refused::ParentStopped));
+    assert_eq!(family.add(first, 0), Err(Refused::ParentStopped));
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn nobody_is_above_the_top() {
                 (puppet(&system, guardian), puppet(&system, guardian), puppet(&system, other));
             let nephew = child(&sibling, None);
             for actor in [&failed, &sibling, &stranger, &nephew] {
-                let _ = system.enrol(actor.clone()).unwrap();
+                let _ = system.enrol(actor.clone(), 0).unwrap();
             }
             share(&failed, Scope::All, Directive::Stop, fate);
             let endings = [&failed, &sibling, &stranger, &nephew].map(|actor| actor.mailbox.ending());

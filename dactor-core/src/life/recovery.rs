@@ -137,6 +137,7 @@ impl<A: Actor> Alive<A> {
         loop {
             self.ctx.forget_children();
             self.ctx.part_with_instance();
+            self.estate.shared.head.family.begin_generation();
             if self.has_children() {
                 self.dismiss(Ending::Stop).await.map_err(killed)?;
             }

@@ -10,6 +10,7 @@ fn some() -> [Actor; 3] {
 }
 
 fn end(actor: &Actor) {
+    actor.head.end.set(StopReason::Killed);
     actor.head.watchers.end(&actor.clone().into_labelled(), &StopReason::Killed);
 }
 

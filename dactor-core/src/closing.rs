@@ -1,0 +1,185 @@
+//! How far the shutdown of a system is, and what it has to report.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::iter;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+use tokio::task;
+
+use crate::panic::contain;
+use crate::shared::Control;
+use crate::{Error, ErrorKind, Result, StopReason, System};
+
+/// The shutdown of one system. It runs in a task of its own, once: whoever asks for it, and however often, awaits its
+/// result. So it goes on when the caller is dropped, and also when the caller is an actor of the system, which ends in its
+/// course.
+#[derive(Debug)]
+pub(crate) struct Closing {
+    stage: watch::Sender<Stage>,
+    report: Mutex<Report>,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// Not begun, or the runtime that ran it has ended: the next caller goes on with it.
+    Open,
+    /// In this task, once it has been polled.
+    Running(Option<task::Id>),
+    Done(Result<()>),
+}
+
+impl Default for Closing {
+    fn default() -> Self {
+        Self { stage: watch::Sender::new(Stage::Open), report: Mutex::default() }
+    }
+}
+
+impl Closing {
+    /// Whether the caller has to run it.
+    pub(crate) fn begin(&self) -> bool {
+        self.stage.send_if_modified(|stage| {
+            let open = matches!(stage, Stage::Open);
+            if open {
+                *stage = Stage::Running(None);
+            }
+            open
+        })
+    }
+
+    /// The result of the shutdown, whoever asks for it.
+    pub(crate) async fn done(&self) -> Result<()> {
+        let mut stages = self.stage.subscribe();
+        loop {
+            if let Stage::Done(result) = &*stages.borrow_and_update() {
+                return result.clone();
+            }
+            // The sender is in the same place as this future.
+            let _ = stages.changed().await;
+        }
+    }
+
+    /// Waits as long as it runs.
+    pub(crate) async fn runs(&self) -> Option<Result<()>> {
+        let mut stages = self.stage.subscribe();
+        match &*stages.wait_for(|stage| !matches!(stage, Stage::Running(_))).await.ok()? {
+            Stage::Done(result) => Some(result.clone()),
+            Stage::Open | Stage::Running(_) => None,
+        }
+    }
+
+    /// Whether this is called by the shutdown itself, in a phase.
+    pub(crate) fn is_own_task(&self) -> bool {
+        matches!(&*self.stage.borrow(), Stage::Running(Some(id)) if task::try_id() == Some(*id))
+    }
+
+    pub(crate) fn report(&self) -> MutexGuard<'_, Report> {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A shutdown that runs. One that is dropped before its end, because its runtime has ended, is open again.
+pub(crate) struct Running(pub(crate) System);
+
+impl Running {
+    pub(crate) async fn run(self) {
+        let closing = self.0.closing();
+        closing.stage.send_replace(Stage::Running(task::try_id()));
+        self.0.close_down().await;
+        let result = closing.report().result(&self.0);
+        if let Err(error) = &result {
+            tracing::warn!(%error, "the shutdown was not complete");
+        }
+        closing.stage.send_replace(Stage::Done(result));
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.closing().stage.send_if_modified(|stage| {
+            let cut = matches!(stage, Stage::Running(_));
+            if cut {
+                *stage = Stage::Open;
+            }
+            cut
+        });
+    }
+}
+
+/// What did not go as it should: nothing, in an orderly shutdown.
+#[derive(Debug, Default)]
+pub(crate) struct Report(Vec<(&'static str, String)>);
+
+impl Report {
+    pub(crate) fn add(&mut self, what: &'static str, text: impl fmt::Display) {
+        self.0.push((what, text.to_string()));
+    }
+
+    /// Names actors, if there are any.
+    pub(crate) fn name(&mut self, what: &'static str, actors: &[Arc<dyn Control>]) {
+        if !actors.is_empty() {
+            self.add(what, list(actors, |actor| actor.label()));
+        }
+    }
+
+    /// Looks at how these actors ended.
+    pub(crate) fn reasons(&mut self, actors: &[Arc<dyn Control>]) {
+        let having = |wanted: fn(&StopReason) -> bool| {
+            let ended = actors.iter().filter(|actor| actor.head().end.get().is_some_and(wanted));
+            ended.cloned().collect::<Vec<_>>()
+        };
+        self.name("killed", &having(|reason| matches!(reason, StopReason::Killed)));
+        let failed = having(|reason| reason.failure().is_some());
+        if !failed.is_empty() {
+            self.add("failed", list(&failed, |actor| format!("{}: {}", actor.label(), failure(actor))));
+        }
+    }
+
+    /// What the callers get.
+    pub(crate) fn result(&self, system: &System) -> Result<()> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let error = Error::new(ErrorKind::ShutdownIncomplete).with("system", system.name());
+        Err(self.0.iter().fold(error, |error, (what, text)| error.with(what, text)))
+    }
+}
+
+/// A failure with its causes. Their text comes from the user.
+fn failure(actor: &Arc<dyn Control>) -> String {
+    let text = || {
+        let error = actor.head().end.get().and_then(|reason| reason.failure())? as &dyn StdError;
+        let causes = iter::successors(Some(error), |&error| error.source());
+        Some(causes.map(ToString::to_string).collect::<Vec<_>>().join(": "))
+    };
+    contain(text).ok().flatten().unwrap_or_else(|| "an error whose text cannot be had".to_owned())
+}
+
+/// The first ten, and how many more there are.
+fn list(actors: &[Arc<dyn Control>], text: impl Fn(&Arc<dyn Control>) -> String) -> String {
+    const SHOWN: usize = 10;
+    let mut list = actors.iter().take(SHOWN).map(text).collect::<Vec<_>>().join(" ");
+    if actors.len() > SHOWN {
+        list.push_str(&format!(" and {} more", actors.len() - SHOWN));
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::Guardian;
+    use crate::puppet::{puppet, system};
+
+    #[test]
+    fn a_long_list_is_cut() {
+        let system = system();
+        for (count, end) in [(9, ""), (10, ""), (11, " and 1 more"), (30, " and 20 more")] {
+            let actors: Vec<Arc<dyn Control>> =
+                (0..count).map(|_| puppet(&system, Guardian::User) as Arc<dyn Control>).collect();
+            let shown: Vec<_> = actors.iter().take(10).map(|actor| actor.label()).collect();
+            assert_eq!(list(&actors, |actor| actor.label()), shown.join(" ") + end);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! That an actor has ended, and why.
+
+use std::sync::OnceLock;
+
+use tokio::sync::SetOnce;
+
+use crate::StopReason;
+
+/// The end of one actor, in two steps: first its reason can be read, and the watchers are told; then those who wait
+/// are woken. So whoever hears of the end, in whatever way, finds the reason, and a waiter finds the watchers told.
+pub(crate) struct Ended {
+    reason: OnceLock<StopReason>,
+    told: SetOnce<()>,
+}
+
+impl Ended {
+    pub(crate) fn new() -> Self {
+        Self { reason: OnceLock::new(), told: SetOnce::new() }
+    }
+
+    /// The reason, when the actor has ended.
+    pub(crate) fn get(&self) -> Option<&StopReason> {
+        self.reason.get()
+    }
+
+    /// The actor has ended.
+    pub(crate) fn set(&self, reason: StopReason) {
+        // An actor is settled once.
+        let _ = self.reason.set(reason);
+    }
+
+    /// The watchers have been told.
+    pub(crate) fn announce(&self) {
+        let _ = self.told.set(());
+    }
+
+    /// Waits until the actor has ended and its watchers have been told.
+    pub(crate) async fn wait(&self) -> &StopReason {
+        self.told.wait().await;
+        match self.reason.get() {
+            Some(reason) => reason,
+            None => unreachable!("the reason is there before the end is announced"),
+        }
+    }
+}
