@@ -20,8 +20,8 @@
 //! ```
 //!
 //! Every actor of a [`System`](crate::System) has a path, and errors, events and logs name it by that. An actor that was
-//! spawned without a name has `$` and its number for one, `pekko://app/user/$17`. A name that somebody chooses never
-//! begins with `$`, so that form cannot be taken, and it is read below every guardian: whatever a system prints parses
+//! spawned without a name has `$` and its number for one, `pekko://app/user/$17`. A chosen name is any text; what a segment may not contain is escaped
+//! ([`PathSegment::escape`]). It never begins with `$`, so that form cannot be taken, and it is read below every guardian: whatever a system prints parses
 //! back to an equal path. Any other name with a leading `$` is read below `/system` and `/temp` only.
 
 mod actor_path;
@@ -29,6 +29,7 @@ mod authority;
 pub(crate) mod canonical;
 mod compare;
 mod error;
+pub(crate) mod escape;
 mod format;
 pub(crate) mod generated;
 mod guardian;

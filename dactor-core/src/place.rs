@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 
 use crate::path::canonical::{Name, of_actor};
-use crate::path::{ActorPath, ActorUid, PathSegment};
+use crate::path::{ActorPath, ActorUid};
 use crate::shared::{Control, Head};
 use crate::{Error, ErrorKind, Pid, Result, System};
 
@@ -35,14 +35,16 @@ fn name_of(chosen: Option<&str>, pid: Pid) -> Name<'_> {
     chosen.map_or(Name::Generated(pid.get()), Name::Chosen)
 }
 
-/// Checks a name that somebody chose for an actor. Besides what no path may contain, it is not one of the two that
-/// are steps in a selection.
+/// Checks a name that was chosen for an actor. Any text can be one, because it is escaped in paths, but for the few that
+/// mean something else there.
 pub(crate) fn check_name(name: &str) -> Result<()> {
-    match PathSegment::new(name) {
-        Ok(_) if name == "." || name == ".." => Err(invalid_name(name, "it means a step in a relative path")),
-        Ok(_) => Ok(()),
-        Err(error) => Err(invalid_name(name, error)),
-    }
+    let why = match name {
+        "" => "it is empty",
+        "." | ".." => "it means a step in a relative path",
+        _ if name.starts_with('$') => "names with a leading `$` are the system's own",
+        _ => return Ok(()),
+    };
+    Err(invalid_name(name, why))
 }
 
 /// How long the path of a new actor is, unless it is too long.
@@ -74,10 +76,10 @@ mod tests {
 
     #[test]
     fn names() {
-        for good in ["a", "bank-7", "x.y_z", "a$b", "...", "%20", &"n".repeat(1_000)] {
+        for good in ["a", "x.y_z", "a$b", "...", "%20", "a/b", "a b", "é", "a\n", "*", "%2E%2E", "../a"] {
             assert!(check_name(good).is_ok(), "{good}");
         }
-        for bad in ["", "$a", "$17", "a/b", "a b", "é", "a\n", "%0A", ".", "..", &"n".repeat(70_000)] {
+        for bad in ["", "$a", "$17", ".", ".."] {
             let error = check_name(bad).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidName, "{bad}");
             assert!(error.get("because").is_some() && error.to_string().len() < 300);

@@ -76,8 +76,12 @@ impl<A: Actor> Spawn<A> {
         }
     }
 
-    /// Gives the actor a name, unique among the live children of its parent, or at the top of its system. It is the
-    /// last segment of the actor's path: see [`PathSegment`](crate::path::PathSegment) for what it may be.
+    /// Gives the actor a name, unique among the live children of its parent, or at the top of its system.
+    ///
+    /// Any text can be a name, except the empty one, `.` and `..`, and what begins with `$`. It is what
+    /// [`ActorRef::name`], [`System::get`] and [`Context::child`](crate::Context::child) know the actor by. In the actor's
+    /// path it is the last segment, where characters that a path may not contain are
+    /// [escaped](crate::path::PathSegment::escape): `Benjamin Franklin` is `pekko://bank/user/Benjamin%20Franklin`.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.plan().name = Some(name.into());
         self

@@ -3,6 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use crate::path::escape::{escape, unescape};
 use crate::path::generated::GeneratedName;
 use crate::path::{ActorTree, ActorUid, Guardian, SegmentPattern};
 use crate::shared::{Control, Head};
@@ -85,8 +86,8 @@ impl ActorTree for LiveTree<'_> {
                 .registry()
                 .by_number(Pid::from_number(number))
                 .filter(|actor| actor.head().name.is_none() && node.is_parent_of(actor.head())),
-            (None, Node::Guardian(guardian)) => self.0.registry().get(*guardian, name),
-            (None, Node::Actor(actor)) => actor.head().family.child(name),
+            (None, Node::Guardian(guardian)) => self.0.registry().get(*guardian, &*unescape(name)?),
+            (None, Node::Actor(actor)) => actor.head().family.child(&*unescape(name)?),
         };
         child.filter(|child| uid.is_none_or(|uid| uid.get() == child.pid().get())).map(Node::Actor)
     }
@@ -102,7 +103,7 @@ impl ActorTree for LiveTree<'_> {
             Node::Actor(actor) => actor.head().family.children(),
         };
         let matches = |child: &Arc<dyn Control>| match &child.head().name {
-            Some(name) => pattern.matches(name),
+            Some(name) => pattern.matches(&escape(name)),
             None => pattern.matches(GeneratedName::new(child.pid().get()).as_str()),
         };
         children.into_iter().filter(matches).map(Node::Actor).collect()

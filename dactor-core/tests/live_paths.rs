@@ -58,6 +58,22 @@ impl Handler<Grow> for Branch {
     }
 }
 
+struct Find(String);
+
+impl Message for Find {
+    type Reply = Option<ActorRef<Branch>>;
+}
+
+impl Handler<Find> for Branch {
+    async fn handle(
+        &mut self,
+        Find(name): Find,
+        ctx: &mut Context<Self>,
+    ) -> Outcome<Option<ActorRef<Branch>>> {
+        Ok(ctx.child(&name))
+    }
+}
+
 /// The texts of the selections to try, and the paths of those each found.
 struct Look(Vec<String>);
 
@@ -90,12 +106,14 @@ struct Planted {
     service: bool,
 }
 
-/// Mostly good names, some of which look like something else.
+/// Mostly plain names, any text at all, and some that look like something else.
 fn names() -> impl Strategy<Value = Option<String>> {
-    let odd =
-        select(vec!["user", "system", "temp", "*", "a?", "$1", "..", ".", "...", "", "a b", "%2F", "#7"]);
+    let odd = select(vec![
+        "user", "system", "temp", "*", "a?", "$1", "..", ".", "...", "", "a b", "%2F", "#7", "%41", "A",
+        "%2e", "%2E%2E", "~41", "a/../b",
+    ]);
     option::of(
-        prop_oneof![3 => "[a-zA-Z0-9._~:@&=+,!;'*-]{1,12}", 1 => "([a-z]|%[2-6][0-9]){1,6}", 1 => odd.prop_map(str::to_owned)],
+        prop_oneof![3 => "[a-zA-Z0-9._~:@&=+,!;'*-]{1,12}", 1 => "([a-z]|%[2-6][0-9]){1,6}", 1 => any::<String>(), 1 => odd.prop_map(str::to_owned)],
     )
 }
 
@@ -132,16 +150,32 @@ async fn try_tree(config: ActorSystemConfig, tree: Vec<Planted>) -> std::result:
     for Planted { parent, name, service } in tree {
         let parent = parent.filter(|_| !actors.is_empty()).map(|parent| parent.get(&actors).clone());
         let born = match parent {
-            Some(parent) => parent.ask(Grow(name.clone())).await.unwrap(),
+            Some(ref parent) => parent.ask(Grow(name.clone())).await.unwrap(),
             None if service => spawn(system.spawn_service(Branch), name.clone()).await,
             None => spawn(system.spawn(Branch), name.clone()).await,
         };
         match born {
             Ok(actor) => {
                 prop_assert_eq!(actor.name(), name.as_deref());
+                let found = match (name, parent) {
+                    (None, _) => Some(actor.clone()),
+                    (Some(name), Some(parent)) => {
+                        let again = parent.ask(Grow(Some(name.clone()))).await.unwrap();
+                        prop_assert_eq!(again.err(), Some(ErrorKind::NameTaken));
+                        parent.ask(Find(name)).await.unwrap()
+                    }
+                    (Some(_), None) if service => Some(actor.clone()),
+                    (Some(name), None) => system.get(&name),
+                };
+                prop_assert_eq!(found.as_ref(), Some(&actor));
                 actors.push(actor);
             }
-            Err(kind) => prop_assert!(matches!(kind, ErrorKind::InvalidName | ErrorKind::NameTaken)),
+            Err(ErrorKind::NameTaken) => prop_assert!(name.is_some()),
+            Err(kind) => {
+                prop_assert_eq!(kind, ErrorKind::InvalidName);
+                let name = name.unwrap_or_default();
+                prop_assert!(name.is_empty() || name == "." || name == ".." || name.starts_with('$'));
+            }
         }
     }
     let labels = std::mem::take(&mut *printed.lock().unwrap());
@@ -162,7 +196,12 @@ async fn try_tree(config: ActorSystemConfig, tree: Vec<Planted>) -> std::result:
         prop_assert_eq!(&found[0], std::slice::from_ref(&path));
         let children = actors.iter().filter(|child| child.path().parent().as_ref() == Some(&path)).count();
         prop_assert_eq!(found[1].len(), children);
-        prop_assert!(found[2].contains(&path), "a name with `*` may mean others, too");
+        prop_assert_eq!(&found[2], std::slice::from_ref(&path));
+        for text in [label, &path.to_serialization_format()] {
+            let selected = system.select(text).unwrap().identify();
+            prop_assert_eq!(selected.len(), 1, "{}", text);
+            prop_assert_eq!(selected[0].id(), actor.id());
+        }
         prop_assert!(found[3].contains(&path));
     }
     system.shutdown().await.unwrap();

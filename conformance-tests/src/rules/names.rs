@@ -2,8 +2,9 @@
 
 use std::future::IntoFuture;
 
+use dactor_core::path::PathSegment;
 use dactor_core::testkit::{Gate, Journal, Probe};
-use dactor_core::{Actor, Context, ErrorKind, Handler, Message, Outcome, System};
+use dactor_core::{Actor, ActorPath, Context, ErrorKind, Handler, Message, Outcome, System};
 
 use super::body;
 use crate::actors::{Act, Hold, Hooks, Note, Worker};
@@ -30,9 +31,17 @@ pub(super) static RULES: &[Rule] = &[
         "NAME-03",
         Topic::Name,
         &[(Topic::Name, State::Starting)],
-        "An invalid name of an actor or a system is `InvalidName` and says why; nothing is started.",
+        "An invalid name of an actor (empty, `.`, `..`, a leading `$`, too long) or a system is `InvalidName` and says why; nothing is started.",
         "Names become parts of paths.",
         body!(invalid),
+    ),
+    Rule::must(
+        "NAME-07",
+        Topic::Name,
+        &[(Topic::Name, State::Idle)],
+        "Any other text is a name: the actor is known by it to `name`, `get`, `child` and `NameTaken`, and two texts are two actors. In the path it is escaped in one way, so that the printed path parses back, finds this actor and selects no other.",
+        "A customer's name is a name, also with a space, a wildcard or an escape in it.",
+        body!(any_text),
     ),
     Rule::must(
         "NAME-04",
@@ -107,7 +116,7 @@ async fn lookup(lab: Lab) {
 
 async fn invalid(lab: Lab) {
     let (system, journal) = (lab.system(), Journal::new());
-    for name in ["", "a/b", "$a", "a b", "\u{e9}", "a\n", "%0A", &"n".repeat(70_000)] {
+    for name in ["", ".", "..", "$", "$a", &"n".repeat(70_000), &"\u{e9}".repeat(12_000)] {
         let error = system.spawn(Worker::factory(&journal, Hooks::default())).name(name).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidName, "{name:?}");
         assert!(error.get("because").is_some() && error.get("name").is_some(), "{error}");
@@ -124,6 +133,55 @@ async fn invalid(lab: Lab) {
         system.spawn(Worker::new(&journal)).name(name).await.unwrap();
     }
     assert_eq!(system.live(), 5);
+}
+
+/// Each is another actor, and its segment in a path.
+const TEXTS: [(&str, &str); 15] = [
+    ("Benjamin Franklin", "Benjamin%20Franklin"),
+    ("Zo\u{eb}", "Zo~C3~AB"),
+    ("*", "%2A"),
+    ("a?", "a%3F"),
+    ("ab", "ab"),
+    ("A", "A"),
+    ("%41", "%2541"),
+    ("%2E%2E", "%252E%252E"),
+    ("%2e", "%252e"),
+    ("~41", "%7E41"),
+    ("...", "..."),
+    ("../a", "..~2Fa"),
+    ("a#7", "a%237"),
+    ("a\n", "a~0A"),
+    ("a/b", "a~2Fb"),
+];
+
+async fn any_text(lab: Lab) {
+    let system = lab.system();
+    let mut actors = Vec::new();
+    for (name, segment) in TEXTS {
+        let actor = system.spawn(Worker::new(&Journal::new())).name(name).await.unwrap();
+        assert_eq!(actor.name(), Some(name));
+        assert_eq!(actor.path().to_string(), format!("pekko://lab/user/{segment}"), "{name:?}");
+        let taken = system.spawn(Worker::new(&Journal::new())).name(name).await.unwrap_err();
+        assert_eq!(taken.kind(), ErrorKind::NameTaken, "{name:?}");
+        assert!(taken.to_string().contains(segment), "{taken}");
+        actors.push(actor);
+    }
+    for (actor, (name, segment)) in actors.iter().zip(TEXTS) {
+        assert_eq!(system.get::<Worker>(name).as_ref(), Some(actor), "{name:?}");
+        let path: ActorPath = actor.path().to_string().parse().unwrap();
+        assert_eq!(system.actor_at::<Worker>(&path).as_ref(), Some(actor), "{name:?}");
+        assert_eq!(PathSegment::escape(name), segment);
+        assert_eq!(path.name().and_then(|last| last.unescaped()).as_deref(), Some(name));
+        for text in [path.to_string(), actor.path().to_serialization_format(), format!("/user/{segment}")] {
+            let selected = system.select(&text).unwrap().actors::<Worker>();
+            assert_eq!(selected, std::slice::from_ref(actor), "{text}");
+        }
+    }
+    for other in ["%41%42", "~41", "%2a", "~c3~ab", "*"] {
+        let path: ActorPath = format!("pekko://lab/user/{other}").parse().unwrap();
+        assert!(system.find(&path).is_none(), "{other}: another spelling is no name");
+    }
+    assert_eq!(system.select("/user/*").unwrap().identify().len(), TEXTS.len());
 }
 
 async fn two_systems(lab: Lab) {

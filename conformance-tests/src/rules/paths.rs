@@ -188,7 +188,7 @@ async fn found(lab: Lab) {
     for (parent, text) in
         [(&named, "pekko://lab/user/docs"), (&unnamed, &generated), (&service, "pekko://lab/system/docs")]
     {
-        let child = lab.soon("a child", parent.ask(Grow(Some("a%20b")))).await.unwrap();
+        let child = lab.soon("a child", parent.ask(Grow(Some("a b")))).await.unwrap();
         assert_found(&system, &child, &format!("{text}/a%20b"));
         let seen = lab.soon("its own view", child.ask(WhereAmI)).await.unwrap();
         assert!(seen.is_same_incarnation(&child.path()));
@@ -344,7 +344,7 @@ async fn too_long(lab: Lab) {
     for name in [Some("a"), None] {
         let error = lab.soon("no child fits", long.ask(Grow(name))).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Failed);
-        assert!(error.to_string().contains("more than 65514"), "{}", error.to_string().len());
+        assert!(format!("{error:#}").contains("more than 65514"), "{error}");
     }
     assert_eq!(system.live(), 1);
     let short = system.spawn(Worker::new(&Journal::new())).name("a").await.unwrap();

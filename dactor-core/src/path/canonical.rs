@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use smallvec::SmallVec;
 
+use super::escape::{escape, escaped_length};
 use super::generated::GeneratedName;
 use super::{ActorPath, ActorPathError, ActorPathParts, ActorPathScheme, ActorUid, Guardian};
 
@@ -68,7 +69,7 @@ pub(super) fn assemble(
 /// One name of a live actor's path.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Name<'a> {
-    /// Chosen, and checked when it was.
+    /// Chosen, and checked when it was: a text that is escaped in the path.
     Chosen(&'a str),
     /// Of the actor with this number, which was spawned without a name.
     Generated(u64),
@@ -77,7 +78,7 @@ pub(crate) enum Name<'a> {
 impl Name<'_> {
     pub(crate) fn length(self) -> usize {
         match self {
-            Self::Chosen(name) => name.len(),
+            Self::Chosen(name) => escaped_length(name),
             Self::Generated(number) => GeneratedName::length(number),
         }
     }
@@ -102,7 +103,7 @@ pub(crate) fn of_actor<'a>(
     add(guardian.as_str());
     for name in names {
         match name {
-            Name::Chosen(name) => add(name),
+            Name::Chosen(name) => add(&escape(name)),
             Name::Generated(number) => add(GeneratedName::new(number).as_str()),
         }
     }

@@ -5,8 +5,8 @@ use std::fmt;
 
 pub use error::{SegmentError, SegmentReason};
 
-use super::ActorPath;
 use super::uri::charset::{self, Class};
+use super::{ActorPath, escape};
 
 /// One name in an actor path, checked. It borrows the text it was made from.
 ///
@@ -59,6 +59,30 @@ impl<'a> PathSegment<'a> {
     /// A part of a path that was checked when the path was made.
     pub(super) fn checked(raw: &'a str) -> Self {
         Self(raw)
+    }
+
+    /// The segment that stands for a name given at [spawn](crate::Spawn::name), which may be any text.
+    ///
+    /// Letters and digits of ASCII and `-_.$+:@&=,!';` stand for themselves. Another printable ASCII character becomes `%`
+    /// and its code in two upper-case hexadecimal digits; `/`, control characters and the UTF-8 bytes of everything beyond
+    /// ASCII become `~` and theirs, because an escape with `%` may not stand for them. So each name has one spelling, and
+    /// it contains no wildcard: the path of an actor selects that actor alone.
+    ///
+    /// ```
+    /// use dactor_core::path::PathSegment;
+    ///
+    /// let segment = PathSegment::escape("Zo\u{eb} & *");
+    /// assert_eq!(segment, "Zo~C3~AB%20&%20%2A");
+    /// assert_eq!(PathSegment::new(&segment).unwrap().unescaped().as_deref(), Some("Zo\u{eb} & *"));
+    /// ```
+    pub fn escape(name: &str) -> Cow<'_, str> {
+        escape::escape(name)
+    }
+
+    /// The name that this segment stands for, as [`escape`](Self::escape) writes it. None for another spelling: no actor
+    /// has it.
+    pub fn unescaped(self) -> Option<Cow<'a, str>> {
+        escape::unescape(self.0)
     }
 
     /// The name as it is written.

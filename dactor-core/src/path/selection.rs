@@ -60,6 +60,8 @@ impl ActorSelection {
     /// Reads a selection. The text is a URI or the path of one, so `?` begins a query, which is dropped: a
     /// pattern with `?` is made by [`SelectionPath::compile`]. `*` is a wildcard here too.
     ///
+    /// A UID means one incarnation of one actor: behind a pattern, a `..` or nothing it is an error.
+    ///
     /// A text with a leading `/` begins at the root, as does the empty text. No guardian is put before names.
     pub fn parse(text: &str) -> Result<Self, ActorPathError> {
         ActorPathError::check_length(text.len())?;
@@ -78,7 +80,8 @@ impl ActorSelection {
         if let Some(digits) = uri.fragment {
             let last = path.elements().len().saturating_sub(1);
             let error = ActorPathError::segment(last, SegmentError::new(SegmentReason::Uid, 0));
-            path.set_uid(ActorUid::read(digits).ok_or(error)?);
+            let uid = ActorUid::read(digits).filter(|uid| path.set_uid(*uid));
+            uid.ok_or(error)?;
         }
         if anchor != SelectionAnchor::Here {
             path.check_confined(0)?;
@@ -187,8 +190,21 @@ mod tests {
         let remote = selection("pekko://sys@h:1/user/*");
         assert_eq!(remote.anchor(), &SelectionAnchor::Path(path("pekko://sys@h:1/")));
         assert_eq!(remote.anchored(&path("pekko://other/user/a")).unwrap(), remote);
-        for bad in ["//sys/user", "http://h/user", "pekko:///user", "/user/a b", "/user/a#x", "a#1#2", "1:a"]
-        {
+        for bad in [
+            "//sys/user",
+            "http://h/user",
+            "pekko:///user",
+            "/user/a b",
+            "/user/a#x",
+            "a#1#2",
+            "1:a",
+            "/user/*#9",
+            "a/..#9",
+            ".#9",
+            "#9",
+            "pekko://s/#9",
+            "pekko://s/user/a*#9",
+        ] {
             assert!(ActorSelection::parse(bad).is_err(), "{bad}");
         }
     }

@@ -23,7 +23,7 @@ pub enum SegmentReason {
     NonAscii,
     /// Without its escapes it would lead to a parent: `..%2F..`, `%2E%2E`.
     Traversal,
-    /// What follows `#` is not the decimal number of an incarnation.
+    /// What follows `#` is not the decimal number of an incarnation, or what comes before it is not one name.
     Uid,
 }
 
@@ -64,7 +64,9 @@ impl fmt::Display for SegmentError {
             SegmentReason::Control => write!(f, "the escape at byte {at} stands for a control character"),
             SegmentReason::NonAscii => write!(f, "the escape at byte {at} stands for a byte beyond ASCII"),
             SegmentReason::Traversal => write!(f, "the escape at byte {at} hides a `..`"),
-            SegmentReason::Uid => write!(f, "what follows `#`, at byte {at}, is not a number"),
+            SegmentReason::Uid => {
+                write!(f, "the UID at byte {at} is not a number, or no name comes before it")
+            }
         }
     }
 }

@@ -2,7 +2,7 @@ use std::fmt;
 
 use super::SegmentPattern;
 use crate::path::navigate::split_uid;
-use crate::path::{ActorUid, PathSegment, SegmentError};
+use crate::path::{ActorUid, PathSegment, SegmentError, SegmentReason};
 
 /// One step of a selection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -31,6 +31,9 @@ impl SelectionElement {
             return SegmentPattern::new(text).map(Self::Pattern);
         }
         let (name, uid) = split_uid(text)?;
+        if (name == "." || name == "..") && uid.is_some() {
+            return Err(SegmentError::new(SegmentReason::Uid, name.len()));
+        }
         let name = PathSegment::generated(name)?.as_str().into();
         Ok(Self::Child { name, uid })
     }

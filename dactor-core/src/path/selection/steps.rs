@@ -53,10 +53,14 @@ impl SelectionPath {
         Ok(())
     }
 
-    /// Means this incarnation of the last child.
-    pub(super) fn set_uid(&mut self, incarnation: ActorUid) {
-        if let Some(SelectionElement::Child { uid, .. }) = self.0.last_mut() {
-            *uid = Some(incarnation);
+    /// Means this incarnation of the last child, if the path ends with a name.
+    pub(super) fn set_uid(&mut self, incarnation: ActorUid) -> bool {
+        match self.0.last_mut() {
+            Some(SelectionElement::Child { name, uid }) if &**name != "." => {
+                *uid = Some(incarnation);
+                true
+            }
+            _ => false,
         }
     }
 }
