@@ -25,7 +25,7 @@ async fn main() -> dactor::Result<()> {
     account.tell(Deposit(100))?;
     println!("balance: {}", account.ask(Deposit(20)).timeout(Duration::from_secs(1)).await?);
     let error = account.ask(Deposit(0)).await.unwrap_err(); // the handler panics
-    println!("{:?}: {error}", error.kind());
+    println!("{error:#}");
     println!("balance: {}", account.ask(Deposit(5)).await?); // a fresh instance behind the same ref
     system.shutdown().await
 }

@@ -80,7 +80,7 @@ async fn main() -> dactor::Result<()> {
     server.refusals.store(3, Relaxed);
     let begin = Instant::now();
     if let Err(error) = connection.ask(Question).await {
-        println!("no answer: {error}");
+        println!("no answer: {error:#}");
     }
     // Sent while there is no connection: it waits for the next one.
     println!("answer {}", connection.ask(Question).await?);

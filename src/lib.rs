@@ -36,7 +36,7 @@ pub mod prelude {
     #[cfg(feature = "ractor")]
     pub use crate::RactorInterop as _;
     pub use crate::{
-        Actor, ActorRef, Context, Directive, Error, ErrorKind, Failure, Handler, MissedTick, Outcome,
+        Actor, ActorRef, Context, Directive, Error, ErrorKind, Failure, Handler, MissedTick, OrFail, Outcome,
         Recipient, SendError, StopReason, System, WeakRef,
     };
 }

@@ -1,3 +1,4 @@
+mod display;
 mod kind;
 
 use std::error::Error as StdError;
@@ -112,6 +113,23 @@ impl Error {
         self.inner.kind
     }
 
+    /// The handler's own error, or another cause of this one, if it is an `E`: the first in the chain of
+    /// [sources](StdError::source).
+    ///
+    /// ```
+    /// # use dactor_core::{Error, ErrorKind};
+    /// # use std::num::ParseIntError;
+    /// # let parsed = "x".parse::<u8>().unwrap_err();
+    /// # let error = Error::new(ErrorKind::Failed).because(parsed);
+    /// if let Some(parse) = error.downcast_ref::<ParseIntError>() {
+    ///     eprintln!("not a number: {parse}");
+    /// }
+    /// # assert!(error.downcast_ref::<ParseIntError>().is_some());
+    /// ```
+    pub fn downcast_ref<E: StdError + 'static>(&self) -> Option<&E> {
+        display::causes(self).find_map(|cause| cause.downcast_ref())
+    }
+
     /// The pieces of context: which actor, which message, and so on.
     pub fn context(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.inner.context.iter().map(|(name, value)| (*name, value.as_str()))
@@ -120,29 +138,6 @@ impl Error {
     /// The value of one piece of context.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.context().find(|(key, _)| *key == name).map(|(_, value)| value)
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.inner.kind.text())?;
-        if let Some(source) = &self.inner.source {
-            write!(f, ": {source}")?;
-        }
-        for (index, (name, value)) in self.context().enumerate() {
-            write!(f, "{}{name}: {value}", if index == 0 { " (" } else { ", " })?;
-        }
-        if self.inner.context.is_empty() { Ok(()) } else { f.write_str(")") }
-    }
-}
-
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Error")
-            .field("kind", &self.inner.kind)
-            .field("context", &self.inner.context)
-            .field("source", &self.inner.source)
-            .finish()
     }
 }
 

@@ -166,7 +166,7 @@ impl Events {
         describe: impl FnOnce() -> Option<String>,
     ) {
         self.dead_letters.fetch_add(1, Ordering::Relaxed);
-        tracing::debug!(actor = %actor(), message, %error, "dead letter");
+        tracing::debug!(actor = %actor(), message, error = format_args!("{error:#}"), "dead letter");
         let feed = self.feed.get().filter(|feed| feed.receiver_count() > 0);
         if feed.is_none() && self.observers.is_empty() {
             return;
@@ -181,12 +181,12 @@ impl Events {
     }
 
     pub(crate) fn failed(&self, target: &dyn Labelled, message: &'static str, error: &Error) {
-        tracing::warn!(actor = %target.label(), message, %error, "a handler failed");
+        tracing::warn!(actor = %target.label(), message, error = format_args!("{error:#}"), "a handler failed");
         self.emit(|| Event::Failed { actor: target.label(), message, error: error.clone() });
     }
 
     pub(crate) fn restarted(&self, target: &dyn Labelled, error: &Error) {
-        tracing::info!(actor = %target.label(), %error, "restarted");
+        tracing::info!(actor = %target.label(), error = format_args!("{error:#}"), "restarted");
         self.emit(|| Event::Restarted { actor: target.label(), error: error.clone() });
     }
 

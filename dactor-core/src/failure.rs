@@ -9,8 +9,9 @@ pub type Outcome<T> = std::result::Result<T, Failure>;
 
 /// Why a handler or hook did not produce its value.
 ///
-/// It converts from every standard error, so `?` works in handlers. Like `anyhow::Error` it therefore
-/// cannot implement [`std::error::Error`] itself; [`Failure::source`] gives the error it carries.
+/// It converts from every standard error, so `?` works in handlers; for what is none (a text, a boxed error,
+/// `anyhow::Error`) there is [`or_fail`](OrFail::or_fail). Like `anyhow::Error` it therefore cannot implement
+/// [`std::error::Error`] itself; [`Failure::source`] gives the error it carries.
 ///
 /// ```
 /// use dactor_core::{Failure, Outcome};
@@ -30,10 +31,16 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure that is only a text.
-    pub fn new(text: impl Into<String>) -> Self {
-        let text = Box::<dyn StdError + Send + Sync>::from(text.into());
-        Self { source: Foreign::new(text.into()) }
+    /// A failure from a text, a boxed error, or anything else that can be boxed as an error.
+    pub fn new(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self { source: Foreign::new(error.into().into()) }
+    }
+
+    /// The handler's own error, or another cause of this failure, if it is an `E`: see
+    /// [`Error::downcast_ref`](crate::Error::downcast_ref).
+    pub fn downcast_ref<E: StdError + 'static>(&self) -> Option<&E> {
+        let first: &(dyn StdError + 'static) = self.source.get();
+        std::iter::successors(Some(first), |&cause| cause.source()).find_map(|cause| cause.downcast_ref())
     }
 
     /// The error this failure carries.
@@ -52,6 +59,61 @@ impl Failure {
 
     pub(crate) fn shared(&self) -> Foreign {
         self.source.clone()
+    }
+}
+
+/// Lets `?` fail a handler with what is no standard error: a text, a boxed error, an `anyhow::Error`.
+///
+/// A second `From` for these beside the one for all standard errors is what Rust does not allow, so the conversion has a
+/// name. The asker finds the error with [`Error::downcast_ref`](crate::Error::downcast_ref). An `anyhow::Error` hides the type
+/// of the error it was made from, unless the feature `anyhow` is on.
+///
+/// ```
+/// use dactor_core::{OrFail, Outcome};
+///
+/// fn amount(text: Option<&'static str>) -> Outcome<u64> {
+///     let text = text.ok_or("no amount").or_fail()?; // a text
+///     let cents: u64 = text.parse()?; // a standard error needs no more than `?`
+///     checked(cents).or_fail() // a boxed error
+/// }
+///
+/// fn checked(cents: u64) -> Result<u64, Box<dyn std::error::Error + Send + Sync>> {
+///     if cents > 100 { Err("too much".into()) } else { Ok(cents) }
+/// }
+///
+/// assert_eq!(amount(Some("7")).unwrap(), 7);
+/// assert_eq!(amount(None).unwrap_err().to_string(), "no amount");
+/// assert_eq!(amount(Some("700")).unwrap_err().to_string(), "too much");
+/// ```
+pub trait OrFail<T> {
+    /// The value, or a [`Failure`] that carries the error.
+    fn or_fail(self) -> Outcome<T>;
+}
+
+impl<T, E: Into<Box<dyn StdError + Send + Sync>> + 'static> OrFail<T> for std::result::Result<T, E> {
+    fn or_fail(self) -> Outcome<T> {
+        self.map_err(|error| {
+            #[cfg(feature = "anyhow")]
+            let error = match reveal(error) {
+                Ok(failure) => return failure,
+                Err(error) => error,
+            };
+            Failure::new(error)
+        })
+    }
+}
+
+/// An `anyhow::Error` with the error inside where it can be found by its type.
+#[cfg(feature = "anyhow")]
+fn reveal<E: 'static>(error: E) -> std::result::Result<Failure, E> {
+    let mut error = Some(error);
+    let any: &mut dyn std::any::Any = &mut error;
+    if let Some(anyhow) = any.downcast_mut::<Option<anyhow::Error>>().and_then(Option::take) {
+        return Ok(Failure::new(anyhow.reallocate_into_boxed_dyn_error_without_backtrace()));
+    }
+    match error {
+        Some(error) => Err(error),
+        None => unreachable!("it is taken only if it is an `anyhow::Error`"),
     }
 }
 
@@ -81,5 +143,26 @@ impl fmt::Display for Failure {
 impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Failure").field(&self.source).finish()
+    }
+}
+
+#[cfg(all(test, feature = "anyhow"))]
+mod tests {
+    use std::num::ParseIntError;
+
+    use anyhow::Context;
+
+    use super::*;
+
+    #[test]
+    fn the_error_inside_of_an_anyhow_error_is_found() {
+        let parsed = || "x".parse::<u8>();
+        let plain = parsed().map_err(anyhow::Error::from).or_fail().unwrap_err();
+        assert!(plain.source().is::<ParseIntError>());
+        let deep = parsed().context("a port").or_fail().unwrap_err();
+        assert_eq!(deep.to_string(), "a port");
+        assert!(deep.downcast_ref::<ParseIntError>().is_some());
+        assert!(deep.downcast_ref::<std::io::Error>().is_none());
+        assert_eq!(Err::<(), _>(anyhow::anyhow!("no")).or_fail().unwrap_err().to_string(), "no");
     }
 }

@@ -85,7 +85,7 @@ pub use config::ActorSystemConfig;
 pub use context::Context;
 pub use error::{Error, ErrorKind, Result, SendError};
 pub use event::{DeadLetter, DeadLetterFeed, Event, Lagged};
-pub use failure::{Failure, Outcome};
+pub use failure::{Failure, OrFail, Outcome};
 pub use headers::{Deadline, Header, Headers, Sender, TraceParent};
 pub use identity::{ActorId, ActorIdError, ActorIdField, ActorIdWarning, CorrelationId, NodeId, NodeIdError};
 pub use interceptor::{About, Around, Completion, Delivery, Inbound, Mode, Next, Outbound, Verdict};

@@ -33,6 +33,7 @@ impl fmt::Display for StopReason {
             Self::Stopped => f.write_str("stopped"),
             Self::Drained => f.write_str("drained"),
             Self::Killed => f.write_str("killed"),
+            Self::Failed(error) if f.alternate() => write!(f, "failed: {error:#}"),
             Self::Failed(error) => write!(f, "failed: {error}"),
         }
     }

@@ -30,7 +30,8 @@ impl fmt::Display for Abnormal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Killed => f.write_str("killed"),
-            Self::Failed(error) => error.fmt(f),
+            // kameo keeps the text alone: with the causes.
+            Self::Failed(error) => write!(f, "{error:#}"),
         }
     }
 }

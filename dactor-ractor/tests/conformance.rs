@@ -84,7 +84,7 @@ impl Actor for Supervisor {
         told: &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
         let exit = match event {
-            SupervisionEvent::ActorFailed(_, error) => NativeExit::Failed(error.to_string()),
+            SupervisionEvent::ActorFailed(_, error) => NativeExit::Failed(format!("{error:#}")),
             SupervisionEvent::ActorTerminated(_, _, Some(reason)) if reason == "killed" => NativeExit::Killed,
             SupervisionEvent::ActorTerminated(..) => NativeExit::Normal,
             _ => return Ok(()),

@@ -80,7 +80,7 @@ pub(super) async fn live(
         Exit::Killed if flaw.is(Flaw::KillLooksNormal) => NativeExit::Normal,
         Exit::Killed => NativeExit::Killed,
         Exit::Failed(_) if flaw.is(Flaw::FailureLooksNormal) => NativeExit::Normal,
-        Exit::Failed(error) => NativeExit::Failed(error.to_string()),
+        Exit::Failed(error) => NativeExit::Failed(format!("{error:#}")),
     });
 }
 

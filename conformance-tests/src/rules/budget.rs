@@ -74,11 +74,11 @@ async fn window(mut lab: Lab) {
         let error = reason.failure().expect("a failure");
         assert_eq!((error.kind(), named(error, "actor")), (ErrorKind::Panicked, Some("a")));
         assert_eq!(error.get("restart"), Some("refused: more than 2 restarts in 10s"));
-        assert!(error.to_string().contains("once more"), "{error}");
+        assert!(format!("{error:#}").contains("once more"), "{error}");
         let reason = parent.wait().await.unwrap();
         let error = reason.failure().expect("a failure");
         assert_eq!((error.kind(), named(error, "child")), (ErrorKind::ChildFailed, Some("a")));
-        assert!(error.to_string().contains("2 restarts in 10s"), "{error}");
+        assert!(format!("{error:#}").contains("2 restarts in 10s"), "{error}");
         assert_eq!(journal.count("a restart: Panicked"), 3);
     }
 }

@@ -78,7 +78,7 @@ async fn asker_is_told(lab: Lab) {
     assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Failed, Some("pekko://lab/user/a")));
     assert_eq!(error.get("message"), Some(type_name::<Fail>()));
     assert_eq!(error.source().unwrap().to_string(), "no money");
-    assert!(error.to_string().contains("no money"), "{error}");
+    assert!(format!("{error:#}").contains("no money"), "{error}");
     assert_eq!(lab.soon("the actor carries on", actor.ask(Count())).await.unwrap(), 1);
     assert_eq!(journal.entries(), ["start", "1", "error: no money"]);
 }
@@ -147,7 +147,7 @@ async fn on_error_panics(lab: Lab) {
         panic!("not failed")
     };
     assert_eq!((error.kind(), error.get("hook")), (ErrorKind::Panicked, Some("on_error")));
-    assert!(error.to_string().contains("worse"), "{error}");
+    assert!(format!("{error:#}").contains("worse"), "{error}");
     assert_eq!(journal.entries(), ["start", "error: bad", "drop"]);
     assert_eq!(system.live(), 0);
 

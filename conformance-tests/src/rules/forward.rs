@@ -93,7 +93,7 @@ async fn forwarded(lab: Lab) {
     let fails = quick(|_, _| Err(Failure::new("no")));
     let error = lab.soon("the asker is told", desks[0].ask(over_all(fails))).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Failed);
-    assert!(error.to_string().contains("no"), "{error}");
+    assert!(format!("{error:#}").contains("no"), "{error}");
 }
 
 async fn misdirected(lab: Lab) {

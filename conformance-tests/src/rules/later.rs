@@ -134,7 +134,7 @@ async fn given(lab: Lab) {
     let error = lab.soon("the third is answered", third).await.unwrap_err();
     assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Failed, Some("pekko://lab/user/d")));
     assert_eq!(error.get("message"), Some(std::any::type_name::<Do>()));
-    assert!(error.to_string().contains("no luck"), "{error}");
+    assert!(format!("{error:#}").contains("no luck"), "{error}");
     assert_eq!(lab.soon("the first is settled", desk.ask(settle(1))).await.unwrap(), 1);
     assert_eq!(lab.soon("the first is answered", first).await.unwrap(), 1);
     assert_eq!(system.dead_letters(), 0);

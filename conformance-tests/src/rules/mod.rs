@@ -53,6 +53,7 @@ mod stash;
 mod stop;
 mod streams;
 mod supervision;
+mod text;
 mod timeout;
 mod timer_ends;
 mod timers;
@@ -84,6 +85,7 @@ static ALL: &[&[Rule]] = &[
     panics::RULES,
     broken::RULES,
     broken_ends::RULES,
+    text::RULES,
     restart::RULES,
     family::RULES,
     supervision::RULES,

@@ -255,7 +255,7 @@ async fn panics(lab: Lab) {
     let broken = broken.outbound(Spy::new("b", &journal));
     assert_eq!(every_way(&lab, &broken).await, [Some(ErrorKind::InterceptorPanicked); 10]);
     let error = broken.tell(Note(1)).unwrap_err();
-    assert!(error.to_string().contains("broken"), "{error}");
+    assert!(format!("{error:#}").contains("broken"), "{error}");
     assert_eq!(error.get("interceptor"), Some(std::any::type_name::<Spy>()), "{error}");
     assert_eq!((journal.count("b>"), journal.count("a< InterceptorPanicked")), (0, 11));
     assert_eq!(handled.entries(), ["start"], "nothing was sent");

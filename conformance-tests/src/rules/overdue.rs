@@ -195,6 +195,6 @@ async fn making_panics(mut lab: Lab) {
     let reason = desk.wait().await.unwrap();
     let error = reason.failure().expect("a failure");
     assert_eq!(error.kind(), ErrorKind::Panicked);
-    assert!(error.to_string().contains("no message"), "{error}");
+    assert!(format!("{error:#}").contains("no message"), "{error}");
     assert_eq!(events.journal().entries(), ["failed Do"]);
 }

@@ -74,7 +74,7 @@ async fn asker_is_told(lab: Lab) {
     let error = lab.soon("the asker is told", actor.ask(Boom("bang"))).await.unwrap_err();
     assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Panicked, Some("pekko://lab/user/a")));
     assert_eq!(error.get("message"), Some(type_name::<Boom>()));
-    assert!(error.to_string().contains("bang"), "{error}");
+    assert!(format!("{error:#}").contains("bang"), "{error}");
     actor.tell(Boom("boom")).unwrap();
     lab.soon("the actor goes on", actor.ask(Count())).await.unwrap();
     assert_eq!(events.journal().entries(), ["failed Boom", "restarted", "failed Boom", "restarted"]);
@@ -98,7 +98,7 @@ async fn value_stops(lab: Lab) {
         panic!("not failed")
     };
     assert_eq!((error.kind(), error.get("message")), (ErrorKind::Panicked, Some(type_name::<Boom>())));
-    assert!(error.to_string().contains("bang"), "{error}");
+    assert!(format!("{error:#}").contains("bang"), "{error}");
     assert_eq!(journal.entries(), ["start", "hold 1", "held 1", "drop"]);
     assert_eq!(system.dead_letters(), 1);
 }
@@ -137,7 +137,7 @@ async fn odd_panics(lab: Lab) {
         .unwrap();
     let error = lab.soon("the asker is told", actor.ask(BoomAtOnce("early"))).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Panicked);
-    assert!(error.to_string().contains("early"), "{error}");
+    assert!(format!("{error:#}").contains("early"), "{error}");
     actor.tell(BoomAtOnce("early")).unwrap();
     let error = lab.soon("the asker is told", actor.ask(Odd)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Panicked);

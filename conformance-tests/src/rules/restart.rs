@@ -148,7 +148,7 @@ async fn fails(lab: Lab) {
             panic!("not failed")
         };
         assert_eq!((error.kind(), error.get("hook")), (kind, Some("on_restart")));
-        assert!(error.to_string().contains("still bad"), "{error}");
+        assert!(format!("{error:#}").contains("still bad"), "{error}");
         let again = format!("restart: {kind:?}");
         let expected = ["make", "start", "hold 1", "held 1", "drop", "make", "restart: Panicked", "drop"];
         assert_eq!(journal.entries(), [&expected[..], &["make", &again, "drop"]].concat());

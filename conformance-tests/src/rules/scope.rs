@@ -169,7 +169,7 @@ async fn panics(lab: Lab) {
             .unwrap();
         let error = lab.soon("the asker is told", actor.ask(Note(1))).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InterceptorPanicked, "{at:?}");
-        assert!(error.to_string().contains("broken"), "{error}");
+        assert!(format!("{error:#}").contains("broken"), "{error}");
         actor.tell(Note(2)).unwrap();
         let handled = if matches!(at, At::After | At::Complete) { 2 } else { 0 };
         assert_eq!(lab.soon("the actor goes on", actor.ask(Count())).await.unwrap(), handled, "{at:?}");

@@ -122,7 +122,7 @@ async fn start_panics(lab: Lab) {
     assert_eq!(error.kind(), ErrorKind::StartFailed);
     let cause = error.source().and_then(|source| source.downcast_ref::<Error>()).expect("a cause");
     assert_eq!((cause.kind(), cause.get("hook")), (ErrorKind::Panicked, Some("on_start")));
-    assert!(cause.to_string().contains("no luck"), "{cause}");
+    assert!(format!("{cause:#}").contains("no luck"), "{cause}");
     assert_eq!(journal.entries(), ["make", "start", "drop"]);
     assert_nothing_left(&system, "a");
 
@@ -130,7 +130,7 @@ async fn start_panics(lab: Lab) {
     let error = lab.soon("the spawn fails", system.spawn(factory).name("a")).await.unwrap_err();
     let cause = error.source().and_then(|source| source.downcast_ref::<Error>()).expect("a cause");
     assert_eq!((cause.kind(), cause.get("hook")), (ErrorKind::Panicked, Some("factory")));
-    assert!(cause.to_string().contains("no material"), "{cause}");
+    assert!(format!("{cause:#}").contains("no material"), "{cause}");
     assert_nothing_left(&system, "a");
 }
 

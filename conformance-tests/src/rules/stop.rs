@@ -223,7 +223,7 @@ async fn on_stop_panics(lab: Lab) {
         panic!("not failed")
     };
     assert_eq!((error.kind(), error.get("hook")), (ErrorKind::Panicked, Some("on_stop")));
-    assert!(error.to_string().contains("no luck"), "{error}");
+    assert!(format!("{error:#}").contains("no luck"), "{error}");
     assert_eq!(journal.entries(), ["start", "stop: drained", "drop"]);
     assert_eq!(system.live(), 0);
 }

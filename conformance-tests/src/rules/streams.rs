@@ -319,7 +319,7 @@ async fn failing(lab: Lab) {
         (errors[1].kind(), errors[1].get("actor")),
         (ErrorKind::Panicked, Some("pekko://lab/user/reader"))
     );
-    assert!(errors[1].to_string().contains("the source broke"), "{}", errors[1]);
+    assert!(format!("{:#}", errors[1]).contains("the source broke"), "{}", errors[1]);
     lab.soon("the stream is over", async {
         while !attached.is_finished() {
             tokio::task::yield_now().await;

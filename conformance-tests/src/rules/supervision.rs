@@ -424,7 +424,7 @@ async fn escalation(lab: Lab) {
                     );
                     assert_eq!(named(source(error), "child"), Some("c"), "{case}");
                     assert_eq!(source(source(error)).kind(), ErrorKind::Panicked, "{case}");
-                    assert!(error.to_string().contains("no"), "{error}");
+                    assert!(format!("{error:#}").contains("no"), "{error}");
                     assert_eq!(system.live(), 0, "{case}");
                 }
             }
@@ -544,7 +544,7 @@ async fn supervision_panics(lab: Lab) {
     let (a, b) = (child(&lab, &parent, "a").await, child(&lab, &parent, "b").await);
     b.tell(Boom("no")).unwrap();
     let reason = lab.soon("it is stopped", b.wait()).await.unwrap();
-    assert!(reason.failure().is_some_and(|error| error.to_string().contains("no")), "{reason}");
+    assert!(reason.failure().is_some_and(|error| format!("{error:#}").contains("no")), "{reason}");
     assert!(parent.is_alive());
     assert_eq!(ending(&lab.soon("a stop concerns all", a.wait()).await.unwrap()), "stopped");
 
@@ -628,7 +628,7 @@ async fn event(lab: Lab) {
     assert_eq!(actors, ["a", "b", "c", "c"], "the failure, and three restarts");
     for error in &events.errors() {
         assert_eq!((error.kind(), named(error, "actor")), (ErrorKind::Panicked, Some("c")));
-        assert!(error.to_string().contains("bang"), "{error}");
+        assert!(format!("{error:#}").contains("bang"), "{error}");
     }
 }
 

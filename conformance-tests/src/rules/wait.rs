@@ -121,7 +121,7 @@ async fn all(lab: Lab) {
     actors[3].kill();
     let error = lab.soon("the waiter is told", waiter).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Panicked);
-    assert!(error.to_string().contains("first"), "{error}");
+    assert!(format!("{error:#}").contains("first"), "{error}");
 }
 
 async fn counts(lab: Lab) {

@@ -165,7 +165,7 @@ impl Inbound for Trace {
     fn on_complete(&self, completion: &mut Completion<'_>) {
         let span = completion.headers().get().and_then(Handling::end);
         if let (Some(span), Some(error)) = (span, completion.error()) {
-            span.record("error", display(error));
+            span.record("error", display(format_args!("{error:#}")));
         }
     }
 }

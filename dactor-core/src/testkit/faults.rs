@@ -68,7 +68,7 @@ impl Faults {
         match self.plan.get(&call) {
             None => Ok(()),
             Some(Fault::Panic(text)) => panic!("{text}"),
-            Some(Fault::Fail(text)) => Err(Failure::new(text)),
+            Some(Fault::Fail(text)) => Err(Failure::new(text.as_str())),
             Some(Fault::Hang) => std::future::pending().await,
         }
     }

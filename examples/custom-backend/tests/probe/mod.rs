@@ -42,7 +42,7 @@ impl NativeProbe for OnTasks {
             match handle.exit().await {
                 Exit::Normal => NativeExit::Normal,
                 Exit::Killed => NativeExit::Killed,
-                Exit::Failed(error) => NativeExit::Failed(error.to_string()),
+                Exit::Failed(error) => NativeExit::Failed(format!("{error:#}")),
             }
         };
         Box::pin(async { Watch::new(exit) })
