@@ -1,7 +1,7 @@
 //! Runs a program on a system of the adapter under test.
 
 use std::collections::BTreeMap;
-use std::future::{Future, IntoFuture};
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::history::{Entry, History, Reason, What, Who, Wrong};
-use super::player::{Abortable, Answer, BadHeader, Order, Player, Third, kind};
+use super::player::{Abortable, Always, Answer, BadHeader, Order, Player, Third, kind};
 use super::program::{Ending, How, Op, Post, Program, Scope, Spawn, Step};
 use crate::Subject;
 
@@ -95,6 +95,11 @@ impl Run {
 
     fn limit(&self) -> Duration {
         if self.runtime == Runtime::Simulated { LIMIT } else { REAL_LIMIT }
+    }
+
+    /// A limit that the API itself keeps.
+    fn within(&self, ms: u64) -> Duration {
+        Duration::from_millis(if self.runtime == Runtime::Simulated { ms } else { ms.min(20) })
     }
 
     fn later(&self, task: impl Future<Output = ()> + Send + 'static) {
@@ -264,12 +269,21 @@ pub(super) async fn perform(run: &Arc<Run>, step: &Step, by: Who) {
             let Some(spec) = run.claim(spec) else { return };
             let Some(system) = lock(&run.system).clone() else { return };
             run.history.note(What::Spawn { actor: spec.slot, parent: None });
-            let spawn = if spec.factory {
-                system.spawn(factory(run, &spec))
-            } else {
-                system.spawn(Player::new(run, &spec, 0))
+            let spawn = match (spec.factory, spec.service) {
+                (true, false) => system.spawn(factory(run, &spec)),
+                (true, true) => system.spawn_service(factory(run, &spec)),
+                (false, false) => system.spawn(Player::new(run, &spec, 0)),
+                (false, true) => system.spawn_service(Player::new(run, &spec, 0)),
             };
-            spawned(run, &spec, configured(spawn, &spec).await);
+            let spawning = configured(spawn, &spec);
+            match spec.drop_after {
+                None => spawned(run, &spec, spawning.await),
+                Some(ms) => {
+                    if let Either::Left((done, _)) = select(spawning, pin!(run.pass(ms))).await {
+                        spawned(run, &spec, done);
+                    }
+                }
+            }
         }
         Step::End(how, to) => signal(run, *to, *how),
         Step::Post(post) if post.abort => send(run, post, by, Abortable).await,
@@ -315,6 +329,9 @@ pub(super) fn spawned(run: &Run, spec: &Spawn, spawned: dactor_core::Result<Acto
     match spawned {
         Ok(player) => {
             lock(&run.pids).insert(player.id(), actor);
+            if spec.exposed {
+                player.native();
+            }
             lock(&run.actors).insert(actor, Some(player));
             run.history.note(What::Spawned { actor, error: None });
         }
@@ -330,6 +347,10 @@ where
     M: Message<Reply = Answer> + SentTo<Player>,
 {
     let Some(target) = run.actor(post.to) else { return };
+    let target = match post.outbound {
+        Some(verdict) => target.outbound(Always(verdict)),
+        None => target,
+    };
     let order = Order::new(run, Arc::new(post.job.clone()));
     let id = order.id;
     let sender = if post.how == How::Ask && matches!(by, Who::Client(_)) { Who::Task } else { by };
@@ -350,12 +371,17 @@ where
             }
         },
         How::Send => {
-            let limit = Duration::from_millis(post.drop_after.unwrap_or(200));
+            let limit = run.within(post.drop_after.unwrap_or(200));
             let mut withdrawal = Withdrawal { run, id, done: false };
             if let Ok(result) = tokio::time::timeout(limit, way.send(make(order))).await {
                 withdrawal.done = true;
                 sent(result.err().as_ref());
             }
+        }
+        How::Select => {
+            let selection = target.path().to_serialization_format();
+            let told = target.system().select(&selection).map(|all| all.tell::<Player, _>(order));
+            sent((told.ok() != Some(1)).then(|| Error::new(ErrorKind::NoSuchActor)).as_ref());
         }
         How::Ask | How::Enqueue => ask(run, post, by, (id, make(order), target)).await,
         How::Forward | How::Timer | How::Pipe | How::Item => {}
@@ -378,7 +404,7 @@ where
     let inline = matches!(by, Who::Actor(_) | Who::Hook(_));
     let drop_after = post.drop_after;
     if post.how == How::Enqueue {
-        match configured_ask(&target, post, message, token).enqueue() {
+        match configured_ask(run, &target, post, message, token).enqueue() {
             Ok(pending) => {
                 run.history.note(What::Sent { id, error: None });
                 let waiting = run.clone();
@@ -389,16 +415,17 @@ where
     } else if inline {
         // An actor that awaits another for ever is not this tester's subject.
         let post = Post { timeout: post.timeout.or(Some(300)), ..post.clone() };
-        answered(run, id, drop_after, configured_ask(&target, &post, message, token)).await;
+        answered(run, id, drop_after, configured_ask(run, &target, &post, message, token)).await;
     } else {
         let (asking, post) = (run.clone(), post.clone());
         run.later(async move {
-            answered(&asking, id, drop_after, configured_ask(&target, &post, message, token)).await;
+            answered(&asking, id, drop_after, configured_ask(&asking, &target, &post, message, token)).await;
         });
     }
 }
 
 fn configured_ask<'a, M: SentTo<Player>>(
+    run: &Run,
     target: &'a ActorRef<Player>,
     post: &Post,
     message: M,
@@ -408,7 +435,11 @@ fn configured_ask<'a, M: SentTo<Player>>(
     let way = if post.bad_header { way.header(BadHeader::new()) } else { way };
     let ask = way.ask(message);
     let ask = match post.timeout {
-        Some(ms) => ask.timeout(Duration::from_millis(ms)),
+        Some(ms) => ask.timeout(run.within(ms)),
+        None => ask,
+    };
+    let ask = match post.deadline {
+        Some(ms) => ask.deadline(tokio::time::Instant::now() + run.within(ms)),
         None => ask,
     };
     match token {

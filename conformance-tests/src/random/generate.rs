@@ -51,6 +51,9 @@ struct Features {
     slow_stops: bool,
     hangs: bool,
     inbound: bool,
+    outbound: bool,
+    services: bool,
+    lost_spawns: bool,
     supervision: bool,
     clients: bool,
 }
@@ -84,6 +87,9 @@ impl Features {
             &mut features.bad_hooks,
             &mut features.hangs,
             &mut features.inbound,
+            &mut features.outbound,
+            &mut features.services,
+            &mut features.lost_spawns,
         ] {
             *feature = dice.one_in(4);
         }
@@ -100,6 +106,9 @@ struct Author {
 }
 
 const MOST_ACTORS: usize = 12;
+const HOWS: [How; 7] = [How::Tell, How::Tell, How::TryTell, How::Send, How::Ask, How::Enqueue, How::Select];
+const VERDICTS: [Intercept; 5] =
+    [Intercept::Continue, Intercept::Delay(5), Intercept::Drop, Intercept::Reject, Intercept::Panic];
 
 /// The program of a seed.
 pub(super) fn generate(seed: u64) -> Program {
@@ -150,7 +159,7 @@ impl Author {
     }
 
     fn post(&mut self, depth: u64) -> Post {
-        let how = self.dice.pick(&[How::Tell, How::Tell, How::TryTell, How::Send, How::Ask, How::Enqueue]);
+        let how = self.dice.pick(&HOWS);
         let asks = matches!(how, How::Ask | How::Enqueue);
         let lane = if self.features.lanes {
             self.dice.pick(&[Lane::Low, Lane::Normal, Lane::Normal, Lane::High])
@@ -164,10 +173,13 @@ impl Author {
             lane,
             job: self.job(depth, asks),
             timeout: (limited && self.dice.one_in(3)).then(|| 1 + self.short()),
+            deadline: (limited && self.dice.one_in(6)).then(|| 1 + self.short()),
+            outbound: (self.features.outbound && self.dice.one_in(4)).then(|| self.dice.pick(&VERDICTS)),
             cancel: (limited && self.dice.one_in(6)).then(|| self.short()),
             drop_after: (asks && self.features.drops && self.dice.one_in(3)).then(|| self.short()),
             abort: asks && self.features.drops && self.dice.one_in(6),
-            bad_header: self.features.bad_values && self.dice.one_in(4),
+            // An interceptor keeps the headers for the asker, who would have to drop them.
+            bad_header: self.features.bad_values && !self.features.outbound && self.dice.one_in(4),
         }
     }
 
@@ -218,6 +230,8 @@ impl Author {
         match self.dice.roll(7) {
             0 | 1 => Step::After(self.short(), job),
             2..=4 => Step::Pipe(self.short(), job),
+            5 if self.dice.one_in(3) => Step::Every(self.short(), job),
+            5 if self.dice.one_in(2) => Step::Idle(self.short(), job),
             5 => Step::Attach(1 + self.dice.roll(3) as usize, job),
             _ if self.features.panics => Step::PipePanic,
             _ => Step::Sleep(1),
@@ -229,6 +243,12 @@ impl Author {
         let slot = self.slots;
         self.slots += 1;
         let mut spawn = Spawn { slot, factory: self.dice.one_in(2), ..Spawn::default() };
+        spawn.exposed = self.dice.one_in(6);
+        spawn.service = self.features.services && self.dice.one_in(3);
+        if self.features.lost_spawns && self.dice.one_in(3) {
+            spawn.drop_after = Some(self.short());
+            spawn.start.steps.push(Step::Sleep(self.short()));
+        }
         if self.features.bounds && self.dice.one_in(2) {
             let full = self.dice.pick(&[Full::Reject, Full::Block, Full::DropNewest, Full::DropOldest]);
             spawn.bounded = Some((1 + self.dice.roll(3) as usize, full));
@@ -250,14 +270,7 @@ impl Author {
             spawn.stop.steps = vec![Step::Sleep(1 + self.dice.roll(slice))];
         }
         if self.features.inbound && self.dice.one_in(2) {
-            let verdict = [
-                Intercept::Continue,
-                Intercept::Delay(5),
-                Intercept::Drop,
-                Intercept::Reject,
-                Intercept::Panic,
-            ];
-            spawn.inbound = Some(self.dice.pick(&verdict));
+            spawn.inbound = Some(self.dice.pick(&VERDICTS));
         }
         if self.features.bad_hooks {
             spawn.on_error_panics = self.dice.one_in(4);

@@ -320,6 +320,12 @@ impl Canary {
     }
 }
 
+impl Clone for Canary {
+    fn clone(&self) -> Self {
+        Self::new(&self.history, self.count)
+    }
+}
+
 impl Drop for Canary {
     fn drop(&mut self) {
         (self.count)(&self.history).fetch_sub(1, Ordering::SeqCst);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use dactor_core::{
     Actor, Context, Delivery, Directive, Error, ErrorKind, Failure, Handler, Header, Inbound, Message,
-    Outcome, StopReason, Terminated, Verdict,
+    Outbound, Outcome, StopReason, Terminated, Verdict,
 };
 use futures_util::{StreamExt, stream};
 
@@ -20,6 +20,7 @@ use super::program::{Finish, Hook, HookEnd, How, Intercept, Job, Lane, Spawn, St
 pub(super) const ORDERED: &str = "a panic that the program ordered";
 
 /// A message: what its handler is to do.
+#[derive(Clone)]
 pub(super) struct Order {
     pub(super) id: u64,
     pub(super) job: Arc<Job>,
@@ -252,6 +253,12 @@ impl Player {
                 let order = self.order(job, How::Timer);
                 ctx.after(Duration::from_millis(delay + 1), order).expect("a timer");
             }
+            Step::Every(period, job) => {
+                ctx.every(Duration::from_millis(period + 50), self.ticks(job)).expect("a timer");
+            }
+            Step::Idle(after, job) => {
+                ctx.idle_timeout(Duration::from_millis(after + 50), self.ticks(job)).expect("a timer");
+            }
             Step::Pipe(delay, job) => {
                 let (run, delay, order) = (self.run.clone(), *delay, self.order(job, How::Pipe));
                 ctx.pipe(async move {
@@ -272,10 +279,13 @@ impl Player {
 
     /// A message to itself.
     fn order(&self, job: &Job, how: How) -> Order {
-        let order = Order::new(&self.run, Arc::new(job.clone()));
-        let (id, to) = (order.id, self.spec.slot);
-        self.note(What::Send { id, by: Who::Task, to, how, lane: Lane::Normal });
-        order
+        own_order(&self.run, self.spec.slot, Arc::new(job.clone()), how)
+    }
+
+    /// The same again and again.
+    fn ticks(&self, job: &Job) -> impl FnMut() -> Order + Send + use<> {
+        let (run, to, job) = (self.run.clone(), self.spec.slot, Arc::new(job.clone()));
+        move || own_order(&run, to, job.clone(), How::Timer)
     }
 
     async fn hook(&mut self, which: Which, hook: &Hook, ctx: &mut Context<Self>) -> Outcome<()> {
@@ -306,6 +316,12 @@ impl Player {
             panic!("{ORDERED}");
         }
     }
+}
+
+fn own_order(run: &Run, to: usize, job: Arc<Job>, how: How) -> Order {
+    let order = Order::new(run, job);
+    run.history.note(What::Send { id: order.id, by: Who::Task, to, how, lane: Lane::Normal });
+    order
 }
 
 impl Drop for Player {
@@ -410,13 +426,26 @@ impl Inbound for Third {
         if self.seen.fetch_add(1, Ordering::SeqCst) % 3 != 2 {
             return Verdict::Continue;
         }
-        match self.verdict {
-            Intercept::Continue => Verdict::Continue,
-            Intercept::Delay(ms) => Verdict::Delay(Duration::from_millis(ms)),
-            Intercept::Drop => Verdict::Drop,
-            Intercept::Reject => Verdict::Reject("the program ordered it".to_owned()),
-            Intercept::Panic => panic!("{ORDERED}"),
-        }
+        verdict(self.verdict)
+    }
+}
+
+/// Says the same to all.
+pub(super) struct Always(pub(super) Intercept);
+
+impl Outbound for Always {
+    fn on_send(&self, _: &mut Delivery<'_>) -> Verdict {
+        verdict(self.0)
+    }
+}
+
+fn verdict(intercept: Intercept) -> Verdict {
+    match intercept {
+        Intercept::Continue => Verdict::Continue,
+        Intercept::Delay(ms) => Verdict::Delay(Duration::from_millis(ms)),
+        Intercept::Drop => Verdict::Drop,
+        Intercept::Reject => Verdict::Reject("the program ordered it".to_owned()),
+        Intercept::Panic => panic!("{ORDERED}"),
     }
 }
 

@@ -52,7 +52,8 @@ fn collect<'a>(step: &'a Step, found: &mut Vec<&'a Spawn>) {
             found.push(spawn);
         }
         Step::Post(post) => all(&post.job.steps),
-        Step::After(_, job) | Step::Pipe(_, job) | Step::Attach(_, job) => all(&job.steps),
+        Step::After(_, job) | Step::Every(_, job) | Step::Idle(_, job) => all(&job.steps),
+        Step::Pipe(_, job) | Step::Attach(_, job) => all(&job.steps),
         _ => {}
     }
 }
@@ -117,6 +118,10 @@ pub enum Step {
     Unstash,
     /// `Context::after` so many milliseconds.
     After(u64, Job),
+    /// `Context::every` so many milliseconds.
+    Every(u64, Job),
+    /// `Context::idle_timeout` of so many milliseconds.
+    Idle(u64, Job),
     /// `Context::pipe`, of a future that takes so many milliseconds.
     Pipe(u64, Job),
     /// `Context::pipe` of a future that panics.
@@ -145,6 +150,12 @@ pub struct Post {
     /// The limit of an ask, in milliseconds.
     #[serde(default, skip_serializing_if = "is_default")]
     pub timeout: Option<u64>,
+    /// Its deadline, in as many milliseconds.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub deadline: Option<u64>,
+    /// What an outbound interceptor says to it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub outbound: Option<Intercept>,
     /// When its token is cancelled.
     #[serde(default, skip_serializing_if = "is_default")]
     pub cancel: Option<u64>,
@@ -173,6 +184,8 @@ pub enum How {
     Ask,
     /// `ask(…).enqueue()`, awaited by a task.
     Enqueue,
+    /// `Selection::tell`, by the actor's path.
+    Select,
     /// Not in a program: `Context::forward`.
     Forward,
     /// Not in a program: a timer.
@@ -252,6 +265,15 @@ pub struct Spawn {
     /// From a factory, which restarts it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub factory: bool,
+    /// Under `/system`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub service: bool,
+    /// When a client drops the future of the spawn.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub drop_after: Option<u64>,
+    /// Whether its native handle is taken.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub exposed: bool,
     /// The bound of the mailbox.
     #[serde(default, skip_serializing_if = "is_default")]
     pub bounded: Option<(usize, Full)>,
@@ -284,7 +306,7 @@ pub struct Spawn {
     pub inbound: Option<Intercept>,
 }
 
-/// What an interceptor says to every third message.
+/// What an interceptor says: an inbound one to every third message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Intercept {

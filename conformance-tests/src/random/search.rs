@@ -13,7 +13,7 @@ use super::shrink::shrink;
 use crate::{Lab, Subject};
 
 /// How often a program that failed on several threads is run while it is cut down.
-const AGAIN: usize = 60;
+const AGAIN: usize = 30;
 /// How much of a history is shown.
 const SHOWN: usize = 120;
 

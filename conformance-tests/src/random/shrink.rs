@@ -85,6 +85,8 @@ fn step(step: &Step) -> Vec<Step> {
         Step::Spawn(it) => spawn(it).into_iter().map(|it| Step::Spawn(Box::new(it))).collect(),
         Step::Post(it) => post(it).into_iter().map(|it| Step::Post(Box::new(it))).collect(),
         Step::After(ms, it) => job(it).into_iter().map(|it| Step::After(*ms, it)).collect(),
+        Step::Every(ms, it) => job(it).into_iter().map(|it| Step::Every(*ms, it)).collect(),
+        Step::Idle(ms, it) => job(it).into_iter().map(|it| Step::Idle(*ms, it)).collect(),
         Step::Pipe(ms, it) => {
             let mut all: Vec<_> = job(it).into_iter().map(|it| Step::Pipe(*ms, it)).collect();
             all.extend(number(*ms).into_iter().map(|ms| Step::Pipe(ms, it.clone())));
@@ -144,6 +146,8 @@ fn post(it: &Post) -> Vec<Post> {
     let mut all = vec![
         Post { lane: Lane::Normal, ..same() },
         Post { timeout: None, ..same() },
+        Post { deadline: None, ..same() },
+        Post { outbound: None, ..same() },
         Post { cancel: None, ..same() },
         Post { drop_after: None, ..same() },
         Post { drop_after: it.drop_after.map(|_| 0), ..same() },
@@ -160,6 +164,9 @@ fn spawn(it: &Spawn) -> Vec<Spawn> {
     let mut all = vec![
         Spawn { slot: it.slot, ..Spawn::default() },
         Spawn { factory: false, ..same() },
+        Spawn { service: false, ..same() },
+        Spawn { drop_after: None, ..same() },
+        Spawn { exposed: false, ..same() },
         Spawn { bounded: None, ..same() },
         Spawn { shed: None, ..same() },
         Spawn { stash: None, ..same() },

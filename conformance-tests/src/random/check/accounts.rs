@@ -39,6 +39,8 @@ fn accounted(model: &Model<'_>, letter: &Letter) -> Option<String> {
     let (handled, dead) = (letter.handled(), letter.dead.len());
     let text = letter.text();
     match letter.how {
+        How::Select => (letter.sent.is_some() && handled + dead == 0)
+            .then(|| format!("{text} was neither handled nor a dead letter")),
         How::Tell | How::Send | How::TryTell => match letter.sent {
             Some((_, None)) if handled + dead == 0 => {
                 Some(format!("{text} was accepted, and neither handled nor a dead letter"))
@@ -81,12 +83,12 @@ fn answered(model: &Model<'_>, letter: &Letter) -> Option<String> {
         Err(ErrorKind::Failed) => ended(Ended::Failed) || ended(Ended::StashFull),
         Err(ErrorKind::Panicked) => ended(Ended::Panicked),
         Err(ErrorKind::NoReply) => ended(Ended::Promised),
-        Err(ErrorKind::Stopped) if letter.handled() == 0 => letter.dead.len() == 1,
+        // One that an interceptor has seen is told to its asker only.
+        Err(ErrorKind::Stopped) if letter.handled() == 0 => {
+            letter.dead.len() == 1 || model.specs.get(&letter.to).is_some_and(|spec| spec.inbound.is_some())
+        }
         Err(ErrorKind::Stopped) => ended(Ended::Cut),
         Err(ErrorKind::MailboxFull | ErrorKind::Overloaded) => letter.dead.len() == 1 || passed_on,
-        Err(ErrorKind::Dropped | ErrorKind::Rejected | ErrorKind::InterceptorPanicked) => {
-            model.specs.get(&letter.to).is_some_and(|spec| spec.inbound.is_some()) || passed_on
-        }
         Err(ErrorKind::AskedItself) => {
             letter.by == Who::Actor(letter.to) || letter.by == Who::Hook(letter.to)
         }

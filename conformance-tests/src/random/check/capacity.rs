@@ -3,7 +3,7 @@
 use dactor_core::ErrorKind;
 
 use super::{Letter, Model};
-use crate::random::history::{Ended, What};
+use crate::random::history::{Ended, What, Which};
 use crate::random::program::How;
 
 pub(super) fn check(model: &Model<'_>) -> Option<String> {
@@ -74,24 +74,25 @@ fn refused(model: &Model<'_>, actor: usize, letters: &[&Letter]) -> Option<Strin
     })
 }
 
-/// The stash is not full while fewer live messages are in it.
+/// The stash is not full while fewer live messages are in it. What is on its way back takes room until the next message.
 fn stash(model: &Model<'_>, actor: usize, letters: &[&Letter]) -> Option<String> {
     let capacity = model.specs.get(&actor)?.stash.unwrap_or(1000);
-    let mut held: Vec<&Letter> = Vec::new();
+    let (mut held, mut returning): (Vec<&Letter>, Vec<&Letter>) = Default::default();
+    let live = |all: &[&Letter], at| all.iter().filter(|letter| letter.gone_from_stash() > at).count();
     for (at, what) in model.places() {
-        let (What::Begin { id, .. } | What::End { id, .. }) = *what else { continue };
-        let Some(letter) = letters.iter().find(|letter| letter.id == id) else { continue };
         match *what {
-            What::Begin { .. } => held.retain(|other| other.id != id),
-            What::End { how: Ended::Stashed, .. } => {
-                held.push(letter);
-                let live = held.iter().filter(|letter| letter.gone_from_stash() > at).count();
+            What::Unstash { actor: of } if of == actor => returning.append(&mut held),
+            What::Hook { actor: of, which: Which::Restart, .. } if of == actor => returning.append(&mut held),
+            What::Begin { actor: of, .. } if of == actor => returning.clear(),
+            What::End { id, actor: of, how: Ended::Stashed } if of == actor => {
+                held.extend(letters.iter().find(|letter| letter.id == id));
+                let live = live(&held, at);
                 if live > capacity {
                     return Some(format!("a{actor} has stashed {live} messages, and may {capacity}"));
                 }
             }
-            What::End { how: Ended::StashFull, .. } => {
-                let live = held.iter().filter(|letter| letter.gone_from_stash() > at).count();
+            What::End { actor: of, how: Ended::StashFull, .. } if of == actor => {
+                let live = live(&held, at) + live(&returning, at);
                 if live < capacity {
                     return Some(format!("a{actor} could not stash with {live} of {capacity} in its stash"));
                 }

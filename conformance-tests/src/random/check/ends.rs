@@ -21,7 +21,7 @@ fn killed(model: &Model<'_>) -> Option<String> {
             match what {
                 What::Signal { to, how: Ending::Kill | Ending::Shutdown } if concerns(to) => return None,
                 // Its spawn was given up, or it ended itself on the way.
-                What::Hook { actor: of, which: Which::Start, moment: Moment::Cut, .. } if *of == actor => {
+                What::Hook { actor: of, which: Which::Start, moment: Moment::Cut, .. } if concerns(of) => {
                     return None;
                 }
                 What::Signal { to, .. } if concerns(to) => {}
@@ -43,7 +43,9 @@ fn killed(model: &Model<'_>) -> Option<String> {
             return Some(format!("a{actor} ended as killed, and was neither killed nor told to end"));
         };
         let (since, now) = (model.at(asked), model.at(at));
-        let least = model.grace() / 2;
+        // Users and services have half of the grace each.
+        let services = model.specs.values().any(|spec| spec.service);
+        let least = model.grace() * 3 / if services { 8 } else { 4 };
         (now - since < least).then(|| {
             format!(
                 "a{actor} was killed {} ms after it was told to end; the grace is {}",
@@ -72,7 +74,7 @@ fn drained(model: &Model<'_>) -> Option<String> {
 /// While a shutdown drains, what the actors send each other is accepted.
 fn refused_in_shutdown(model: &Model<'_>) -> Option<String> {
     let (begin, _) = model.places().find(|(_, what)| matches!(what, What::Shutdown))?;
-    let until = model.at(begin) + model.grace() / 2;
+    let until = model.at(begin) + model.grace() / 4;
     let ended_otherwise = |actor: usize| {
         let mut places = model.places();
         places.any(|(_, what)| match *what {
@@ -86,7 +88,8 @@ fn refused_in_shutdown(model: &Model<'_>) -> Option<String> {
         let refused = letter.sent.filter(|(_, error)| *error == Some(ErrorKind::Stopped));
         let Some((at, _)) = refused else { return false };
         let Who::Actor(by) = letter.by else { return false };
-        let top = |actor| !model.parents.contains_key(&actor);
+        let service = |actor| model.specs.get(&actor).is_some_and(|spec| spec.service);
+        let top = |actor| !model.parents.contains_key(&actor) && !service(actor);
         let told = matches!(letter.how, How::Tell | How::TryTell | How::Send);
         let healthy = !ended_otherwise(letter.to) && !ended_otherwise(by);
         told && at > begin && model.at(at) < until && top(by) && top(letter.to) && healthy

@@ -28,6 +28,10 @@ struct Life {
 
 pub(super) fn check(model: &Model<'_>) -> Option<String> {
     let mut lives: BTreeMap<usize, Life> = BTreeMap::new();
+    // A failure may concern parents and siblings: they may be stopped while they are restarted.
+    let failed =
+        |what: &What| matches!(what, What::Failed { .. } | What::Stopped { reason: Reason::Failed(_), .. });
+    let troubled = model.places().any(|(_, what)| failed(what));
     model.places().find_map(|(_, what)| {
         let actor = match *what {
             What::Begin { actor, .. }
@@ -38,7 +42,7 @@ pub(super) fn check(model: &Model<'_>) -> Option<String> {
             What::Terminated { by, .. } => by,
             _ => return None,
         };
-        let life = lives.entry(actor).or_default();
+        let life = lives.entry(actor).or_insert_with(|| Life { troubled, ..Life::default() });
         life.see(what).map(|wrong| format!("a{actor}: {wrong} ({what:?})"))
     })
 }
@@ -71,7 +75,7 @@ impl Life {
                 }
                 self.phase = match (which, moment) {
                     (Which::Stop, _) => Phase::Over,
-                    (Which::Error, Moment::Done) => Phase::Running,
+                    (Which::Error, _) => Phase::Running,
                     (_, Moment::Done) => Phase::Running,
                     _ => Phase::Over,
                 };
