@@ -17,7 +17,9 @@ use crate::pipeline::{Chain, Pause};
 use crate::post::Manner;
 use crate::reply::Reply;
 use crate::shared::Delivered;
-use crate::{Deadline, Error, ErrorKind, Header, Headers, Message, Mode, Priority, Result, SendError, turn};
+use crate::{
+    Deadline, Error, ErrorKind, Header, Headers, Message, Mode, Priority, Result, SendError, cycles, turn,
+};
 
 /// An actor seen as something that takes `M`.
 pub(crate) trait Target<M: Message>: Labelled {
@@ -206,7 +208,10 @@ impl<'a, M: Message> Ask<'a, M> {
                 (Err(error), _) => return Poll::Ready((Err(error), Headers::default())),
                 // Sent with this task's waker, and nothing else to wait for: there is nothing to look at yet.
                 (Ok(()), Stage::Sent(ask)) if !ask.is_patient() => {}
-                (Ok(()), _) => return Poll::Pending,
+                (Ok(()), _) => {
+                    cycles::sent();
+                    return Poll::Pending;
+                }
             }
         }
         let Stage::Sent(ask) = &mut self.stage else { unreachable!("it has been sent") };

@@ -82,7 +82,7 @@ impl Error {
     /// | kind | may have been handled |
     /// | --- | --- |
     /// | `Interrupted`, `Failed`, `Panicked`, `NoReply`, `AskerGone` | yes |
-    /// | `Timeout`, `Cancelled` | yes, unless the message was taken back from the mailbox or was never sent |
+    /// | `Timeout`, `Cancelled`, `AskCycle` | yes, unless the message was taken back from the mailbox or was never sent |
     /// | `InterceptorPanicked` | yes, unless it panicked in `on_send` or `on_receive` |
     /// | `Dropped` | no, unless an interceptor left the handler before its end |
     /// | `AskedItself` | no, unless the ask had been [enqueued](crate::Ask::enqueue) before it was awaited |

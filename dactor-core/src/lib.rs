@@ -11,6 +11,7 @@ mod bound;
 mod closing;
 mod config;
 mod context;
+mod cycles;
 mod end;
 mod ended;
 mod envelope;

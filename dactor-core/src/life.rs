@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use self::recovery::no_factory;
+use crate::cycles::Watch;
 use crate::envelope::{Envelope, Handled, Labelled, Scene};
 use crate::family::{Summons, all_ended, signal_all};
 use crate::linger::Linger;
@@ -387,12 +388,17 @@ async fn guarded<A: Actor, F: Future>(
     // A message that left the queue is handled at least to its first await: a kill that came in between would
     // lose it in silence.
     let mut begun = false;
+    let mut watch = Watch::new();
     poll_fn(|cx| {
         if mem::replace(&mut begun, true) && shared.mailbox.ending() == Ending::Kill {
             return Poll::Ready(Err(Killed));
         }
         let entered = Entered::new(shared.head.pid);
-        let polled = code.as_mut().poll(cx);
+        let polled = if shared.head.detects_cycles {
+            watch.poll(&shared.head, code.as_mut(), cx)
+        } else {
+            code.as_mut().poll(cx)
+        };
         drop(entered);
         match polled {
             Poll::Ready(output) => Poll::Ready(Ok(output)),

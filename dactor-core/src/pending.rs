@@ -16,7 +16,7 @@ use crate::post::Manner;
 use crate::reply::{GivenUp, Reply, Terms};
 use crate::shared::Delivered;
 use crate::slot::Slot;
-use crate::{Error, ErrorKind, Headers, Message, Pid, Result, turn};
+use crate::{Error, ErrorKind, Headers, Message, Pid, Result, cycles, turn};
 
 /// The actor that an ask was sent to, as the asker needs it when it gives up.
 pub(crate) trait Holder: Labelled {
@@ -78,9 +78,14 @@ impl<M: Message> InFlight<M> {
             let error = Error::new(ErrorKind::AskedItself).with("id", self.pid);
             // It is in the mailbox while this value is kept, or a handler has it.
             (Err(error.with("message", type_name::<M>()).perhaps_handled()), Headers::default())
-        } else {
-            match self.patience.as_mut().and_then(|patience| patience.poll::<M>(cx)) {
+        } else if let Some(patience) = &mut self.patience {
+            match patience.poll::<M>(cx) {
                 Some(error) => self.run_out(error, holder),
+                None => return Poll::Pending,
+            }
+        } else {
+            match cycles::waits(self.pid, cx.waker(), || self.reply.clone()) {
+                Some(error) => self.close_cycle(error, holder),
                 None => return Poll::Pending,
             }
         };
@@ -107,6 +112,16 @@ impl<M: Message> InFlight<M> {
             GivenUp::Claimed => {}
         }
         (Err(error), Headers::default())
+    }
+
+    #[cold]
+    fn close_cycle(
+        &mut self,
+        error: Error,
+        holder: impl Fn() -> Arc<dyn Holder>,
+    ) -> (Result<M::Reply>, Headers) {
+        let error = error.about(&*holder()).with("message", type_name::<M>());
+        self.run_out(error, holder)
     }
 
     /// Takes the message out of the mailbox that holds it, if one does.

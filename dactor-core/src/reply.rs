@@ -232,6 +232,10 @@ pub trait Asker: Send + Sync {
     /// Somebody else than the handler is to answer.
     fn pass_on(&self);
     fn passes(&self) -> u32;
+    /// Whether the asker waits, and the actor that was asked is the one to answer.
+    fn is_held_up(&self) -> bool;
+    /// Whether no handler has the message.
+    fn is_unclaimed(&self) -> bool;
     /// Lets no answer leave, until it is released as often as it was held.
     fn hold(&self);
     fn release(&self);
@@ -305,6 +309,15 @@ impl<M: Message> Asker for Reply<M> {
 
     fn passes(&self) -> u32 {
         self.lock().passes
+    }
+
+    fn is_held_up(&self) -> bool {
+        let state = self.lock();
+        !state.answered && !state.abandoned && state.passes == 0
+    }
+
+    fn is_unclaimed(&self) -> bool {
+        self.lock().message.is_some()
     }
 
     fn hold(&self) {

@@ -46,6 +46,8 @@ pub(crate) struct Head {
     pub(crate) slate: Slate,
     pub(crate) guardian: Guardian,
     pub(crate) path_length: u16,
+    /// As its system does: here, beside what a turn reads anyway.
+    pub(crate) detects_cycles: bool,
     /// None at the top, right below its guardian.
     pub(crate) parent: Option<Arc<dyn Control>>,
     pub(crate) family: Family,
@@ -72,6 +74,7 @@ impl Head {
         Ok(Self {
             pid,
             path_length,
+            detects_cycles: system.detects_cycles(),
             name,
             system,
             guardian,

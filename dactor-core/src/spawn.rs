@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use crate::bound::{Limit, Overflow};
+use crate::cycles::Start;
 use crate::life::live;
 use crate::mailbox::Mailbox;
 use crate::path::Guardian;
@@ -235,8 +236,10 @@ impl<A: Actor> Future for Spawn<A> {
             Stage::Starting(starting) => starting,
             Stage::Over => panic!("a spawn was polled after it had ended"),
         };
+        let start = Start::begin(cx.waker());
         match starting.poll(cx) {
             Poll::Pending => {
+                start.waits(starting.shared.head.pid, cx.waker());
                 self.stage = Stage::Starting(starting);
                 Poll::Pending
             }

@@ -42,6 +42,7 @@ struct Inner {
     guardian: Guardian,
     backend: Box<dyn Backend>,
     grace: Duration,
+    detects_cycles: bool,
     limit: Limit,
     inbound: Chain<dyn Inbound>,
     outbound: Chain<dyn Outbound>,
@@ -63,6 +64,7 @@ impl System {
             config: config.into(),
             backend: None,
             grace: DEFAULT_GRACE,
+            detects_cycles: cfg!(debug_assertions),
             limit: Limit::NONE,
             supervision: Supervision::default(),
             phases: Vec::new(),
@@ -183,6 +185,10 @@ impl System {
         self.inner.grace
     }
 
+    pub(crate) fn detects_cycles(&self) -> bool {
+        self.inner.detects_cycles
+    }
+
     pub(crate) fn limit(&self) -> Limit {
         self.inner.limit
     }
@@ -260,6 +266,7 @@ pub struct SystemBuilder {
     config: ActorSystemConfig,
     backend: Option<Box<dyn Backend>>,
     grace: Duration,
+    detects_cycles: bool,
     limit: Limit,
     supervision: Supervision,
     phases: Vec<Phase>,
@@ -279,6 +286,24 @@ impl SystemBuilder {
     /// at once, and [`Duration::MAX`] never.
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
+        self
+    }
+
+    /// Detects cycles of asks: actors whose handlers or hooks wait for each other's answers, directly or through others,
+    /// and so for ever. On in debug builds and off in release builds, unless this says otherwise.
+    ///
+    /// The ask that closes the cycle fails at once with [`AskCycle`](ErrorKind::AskCycle), whose context lists the actors
+    /// in order; the others go on. It is seen across actors that await the start of a child, and across systems that all
+    /// detect cycles. An actor counts only while nothing but asks without a timeout, deadline or cancellation can wake
+    /// it: not when it also awaits a timer or another branch of a `select!`, not when it awaits the ask in another task,
+    /// and not when the ask was forwarded, stashed or is to be answered later. So what is reported is a deadlock, unless
+    /// an actor is killed in that moment or its mailbox drops a message by its policy. A cycle through `FuturesUnordered`,
+    /// or through a message that is [aborted](crate::Message::ABORT) with its asker, is not seen.
+    ///
+    /// Off, it costs a branch per turn and per ask that waits. On, an ask that is awaited in a handler costs a second
+    /// poll of the handler, one allocation, and an entry in a table of the process.
+    pub fn detect_ask_cycles(mut self, detect: bool) -> Self {
+        self.detects_cycles = detect;
         self
     }
 
@@ -357,6 +382,7 @@ impl SystemBuilder {
             guardian,
             backend,
             grace: self.grace,
+            detects_cycles: self.detects_cycles,
             limit: self.limit,
             inbound: extend(&None, self.inbound),
             outbound: extend(&None, self.outbound),

@@ -8,6 +8,7 @@ mod broken_ends;
 mod budget;
 mod busy;
 mod cancel;
+mod cycles;
 mod dead;
 mod deadline;
 mod delay;
@@ -70,6 +71,7 @@ use crate::Rule;
 static ALL: &[&[Rule]] = &[
     deliver::RULES,
     ask::RULES,
+    cycles::RULES,
     repeat::RULES,
     timeout::RULES,
     start::RULES,

@@ -52,6 +52,9 @@ pub enum ErrorKind {
     /// The actor awaited inside its own turn what could only come after it: the reply to an ask to itself, its own end,
     /// or the end of its system.
     AskedItself,
+    /// The ask closed a cycle of asks, in which each actor waits for the next: the context lists them. See
+    /// [`SystemBuilder::detect_ask_cycles`](crate::SystemBuilder::detect_ask_cycles).
+    AskCycle,
     /// The actor did not start.
     StartFailed,
     /// Another live actor of the system has this name.
@@ -104,6 +107,7 @@ impl ErrorKind {
             Self::InterceptorPanicked => "an interceptor panicked",
             Self::InvalidHeader => "the header is not valid",
             Self::AskedItself => "an actor cannot await its own reply or end inside its own turn",
+            Self::AskCycle => "the ask closed a cycle of actors that wait for each other",
             Self::StartFailed => "the actor did not start",
             Self::NameTaken => "the name is taken",
             Self::InvalidName => "the name is not valid",
@@ -132,6 +136,7 @@ impl ErrorKind {
             | Self::Timeout
             | Self::Cancelled
             | Self::NoReply
+            | Self::AskCycle
             | Self::InterceptorPanicked => true,
             // The message was refused, or taken back.
             Self::Stopped
@@ -179,7 +184,7 @@ mod tests {
     use super::*;
 
     /// Every kind, in order, and whether a handler may have had the message.
-    const TABLE: [(ErrorKind, bool); 35] = [
+    const TABLE: [(ErrorKind, bool); 36] = [
         (K::Stopped, false),
         (K::Interrupted, true),
         (K::MailboxFull, false),
@@ -203,6 +208,7 @@ mod tests {
         (K::InterceptorPanicked, true),
         (K::InvalidHeader, false),
         (K::AskedItself, false),
+        (K::AskCycle, true),
         (K::StartFailed, false),
         (K::NameTaken, false),
         (K::InvalidName, false),

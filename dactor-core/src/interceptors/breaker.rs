@@ -116,8 +116,8 @@ impl Breaker {
 /// Whether an ask that ended like this never met the actor's own code, by its caller's choice or an interceptor's.
 fn says_nothing(kind: ErrorKind) -> bool {
     use ErrorKind::{
-        AskedItself, Cancelled, Dropped, InterceptorPanicked, InvalidHeader, NoRuntime, Rejected, RetryLater,
-        Unsupported,
+        AskCycle, AskedItself, Cancelled, Dropped, InterceptorPanicked, InvalidHeader, NoRuntime, Rejected,
+        RetryLater, Unsupported,
     };
     matches!(
         kind,
@@ -128,6 +128,7 @@ fn says_nothing(kind: ErrorKind) -> bool {
             | InterceptorPanicked
             | InvalidHeader
             | AskedItself
+            | AskCycle
             | NoRuntime
             | Unsupported
     )
