@@ -190,7 +190,13 @@ async fn feed<A, S>(
         let Some(item) = stream.next().await else { return };
         // Gone when the item has been handled, or dropped.
         let (receipt, handled) = oneshot::channel();
-        if !hand_over(item.into_item(link.clone(), receipt), shared) {
+        let item = item.into_item(link.clone(), receipt);
+        if shared.mailbox.admits_members() {
+            // A shutdown takes nothing in from outside.
+            shared.refuse(item);
+            return;
+        }
+        if !hand_over(item, shared) {
             return;
         }
         let _ = handled.await;

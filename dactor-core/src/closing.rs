@@ -3,9 +3,10 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::iter;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task;
 
 use crate::panic::contain;
@@ -19,6 +20,12 @@ use crate::{Error, ErrorKind, Result, StopReason, System};
 pub(crate) struct Closing {
     stage: watch::Sender<Stage>,
     report: Mutex<Report>,
+    /// An actor has nothing to do any more, or has ended.
+    changed: Notify,
+    /// Messages that were accepted and not handled.
+    accepted: AtomicU64,
+    /// Messages that an actor of the system sent to one that had been told to end.
+    sent: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -32,7 +39,13 @@ enum Stage {
 
 impl Default for Closing {
     fn default() -> Self {
-        Self { stage: watch::Sender::new(Stage::Open), report: Mutex::default() }
+        Self {
+            stage: watch::Sender::new(Stage::Open),
+            report: Mutex::default(),
+            changed: Notify::new(),
+            accepted: AtomicU64::new(0),
+            sent: AtomicU64::new(0),
+        }
     }
 }
 
@@ -74,6 +87,32 @@ impl Closing {
         matches!(&*self.stage.borrow(), Stage::Running(Some(id)) if task::try_id() == Some(*id))
     }
 
+    /// Lets the shutdown look again whether all have nothing to do.
+    pub(crate) fn look_again(&self) {
+        self.changed.notify_one();
+    }
+
+    pub(crate) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    pub(crate) fn lose_accepted(&self) {
+        self.accepted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn lose_sent(&self) {
+        self.sent.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Adds what was lost. Messages that actors send when all is over, in their last hooks, are not counted alone.
+    fn report_losses(&self) {
+        let (accepted, sent) = (self.accepted.load(Ordering::Relaxed), self.sent.load(Ordering::Relaxed));
+        let mut report = self.report();
+        if accepted > 0 || (sent > 0 && !report.0.is_empty()) {
+            report.add("lost messages", accepted + sent);
+        }
+    }
+
     pub(crate) fn report(&self) -> MutexGuard<'_, Report> {
         self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -87,6 +126,7 @@ impl Running {
         let closing = self.0.closing();
         closing.stage.send_replace(Stage::Running(task::try_id()));
         self.0.close_down().await;
+        closing.report_losses();
         let result = closing.report().result(&self.0);
         if let Err(error) = &result {
             tracing::warn!(%error, "the shutdown was not complete");

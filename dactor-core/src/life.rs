@@ -59,7 +59,12 @@ impl<A: Actor> Estate<A> {
         }
         self.shared.head.family.close();
         let rest = self.shared.mailbox.close();
+        let system = &self.shared.head.system;
+        let closes = system.registry().is_closed();
         for envelope in self.batch.by_ref().chain(rest).filter(Envelope::is_letter) {
+            if closes {
+                system.closing().lose_accepted();
+            }
             self.shared.refuse(envelope);
         }
     }
@@ -82,6 +87,9 @@ impl<A: Actor> Estate<A> {
             tracing::warn!(actor = %self.shared.label(), %panic, "a watcher could not be told");
         }
         head.end.announce();
+        if head.system.registry().is_closed() {
+            head.system.closing().look_again();
+        }
     }
 }
 
@@ -251,7 +259,7 @@ impl<A: Actor> Alive<A> {
         let stopped = hook(&estate.shared, || instance.on_stop(&reason, ctx)).await;
         let Err(last) = concluded(&estate.shared, "on_stop", stopped) else { return reason };
         if let StopReason::Failed(error) = &last {
-            tracing::warn!(actor = %estate.shared.label(), %error, "on_stop failed");
+            tracing::warn!(actor = %estate.shared.label(), error = format_args!("{error:#}"), "on_stop failed");
         }
         last
     }
@@ -443,6 +451,7 @@ async fn refill<A: Actor>(
                 Taken::Called => return Poll::Ready(true),
                 Taken::Ending => return Poll::Ready(shared.mailbox.ending() != Ending::Drain),
                 Taken::Parked if native => {
+                    tell_shutdown(shared);
                     if mem::take(&mut lingering) {
                         linger.was_in_vain();
                     }
@@ -452,17 +461,28 @@ async fn refill<A: Actor>(
                 // The handle was given out while the cell was parking.
                 Taken::Parked if !exposed && shared.head.is_exposed() => continue,
                 Taken::Parked if exposed && by_turns => {
+                    tell_shutdown(shared);
                     may_linger = false;
                     lingering = true;
                     // Wakes this task when its worker is about to park, not before.
                     let _ = pin!(tokio::task::yield_now()).poll(cx);
                 }
-                Taken::Parked => foreign = true,
+                Taken::Parked => {
+                    tell_shutdown(shared);
+                    foreign = true;
+                }
             }
             return Poll::Pending;
         }
     })
     .await
+}
+
+/// A shutdown waits until all actors have nothing to do.
+fn tell_shutdown<A: Actor>(shared: &Shared<A>) {
+    if shared.mailbox.admits_members() {
+        shared.head.system.closing().look_again();
+    }
 }
 
 /// Gives control back to whoever polls the cell, saying why.

@@ -14,6 +14,7 @@
 //! ```
 
 mod chunks;
+mod members;
 mod withdraw;
 
 use std::mem;
@@ -32,6 +33,7 @@ use crate::queue::Queue;
 use crate::slot::{AtomicSlot, Slot};
 use crate::sync::atomic::{AtomicU8, Ordering};
 use crate::sync::{Mutex, MutexGuard};
+use crate::turn::is_member;
 
 /// Beyond this many slots a queue gives memory back when it runs empty.
 const KEPT_SLOTS: usize = 256;
@@ -79,6 +81,7 @@ impl Signals {
     const ENDING: u8 = 0b11;
     const OVERTAKEN: u8 = 0b100;
     const CALLED: u8 = 0b1000;
+    const MEMBERS: u8 = 0b1_0000;
 
     /// How the actor has been asked to end.
     pub(crate) fn ending(self) -> Ending {
@@ -174,6 +177,10 @@ struct Inner<T> {
     lanes: Option<Box<Lanes<T>>>,
     phase: Phase,
     open: bool,
+    /// Not open, except to the actors of the same system.
+    members: bool,
+    /// How often the cell was woken.
+    wakes: u32,
     /// How many of the queued are withdrawn.
     withdrawn: u32,
     bound: Option<Box<Bound<T>>>,
@@ -193,7 +200,7 @@ impl<T: Item> Inner<T> {
     fn admits_waiters(&self) -> bool {
         let withdrawn = self.withdrawn as usize;
         let may_wait = |bound: &Bound<T>| bound.admits_waiters(withdrawn);
-        self.open && self.is_full() && self.bound.as_deref().is_some_and(may_wait)
+        self.is_open() && self.is_full() && self.bound.as_deref().is_some_and(may_wait)
     }
 
     /// Whether there is anything in a lane beside the normal one.
@@ -207,6 +214,7 @@ impl<T: Item> Inner<T> {
             Phase::Waiting(_, Heeds::Signals) if by == Heeds::All => return Nudge::Nothing,
             Phase::Waiting(..) | Phase::Idle => {}
         }
+        self.wakes = self.wakes.wrapping_add(1);
         match mem::replace(&mut self.phase, Phase::Scheduled) {
             Phase::Waiting(waker, _) => Nudge::Waker(waker),
             _ => Nudge::Host,
@@ -265,13 +273,18 @@ impl<T: Item> Inner<T> {
         self.pop(lane)
     }
 
+    /// Whether it is open to the caller.
+    fn is_open(&self) -> bool {
+        self.open || (self.members && is_member())
+    }
+
     /// Accepts the message, if the mailbox is open.
     ///
     /// Inlined, like the two others: a message that is refused is handed back by value, and each call would move it once
     /// more.
     #[inline(always)]
     fn accept(&mut self, message: T, priority: Priority) -> Result<Nudge, Refusal<T>> {
-        if !self.open {
+        if !self.is_open() {
             return Err(Refusal::Closed(message));
         }
         let withdrawn = self.withdrawn as usize;
@@ -326,6 +339,8 @@ impl<T: Item> Mailbox<T> {
             lanes: None,
             phase: Phase::Starting,
             open: true,
+            members: false,
+            wakes: 0,
             withdrawn: 0,
             bound,
         };
@@ -429,7 +444,7 @@ impl<T: Item> Mailbox<T> {
     /// Accepts what the kernel sends, behind everything else and whether there is room or not.
     pub(crate) fn notify(&self, notice: T) -> Result<Nudge, T> {
         let mut inner = self.lock();
-        if !inner.open {
+        if !inner.open && !inner.members {
             return Err(notice);
         }
         if let Some(bound) = inner.bound.as_mut().filter(|bound| bound.has_waiters()) {
@@ -467,8 +482,8 @@ impl<T: Item> Mailbox<T> {
         if self.ending() >= ending {
             return Nudge::Nothing;
         }
-        self.set_signals(Signals::ENDING, ending as u8);
-        inner.open = false;
+        self.set_signals(Signals::ENDING | Signals::MEMBERS, ending as u8);
+        (inner.open, inner.members) = (false, false);
         match inner.nudge(Heeds::Signals) {
             Nudge::Host if ending == Ending::Stop => Nudge::Stop,
             nudge => nudge,
@@ -565,7 +580,7 @@ impl<T: Item> Mailbox<T> {
     pub(crate) fn close(&self) -> Queue<T> {
         let mut garbage = Vec::new();
         let mut inner = self.lock();
-        inner.open = false;
+        (inner.open, inner.members) = (false, false);
         inner.phase = Phase::Scheduled;
         let tail = mem::take(&mut inner.queue);
         let mut rest = match inner.chunks.take() {

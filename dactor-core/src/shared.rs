@@ -6,7 +6,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::task::{Poll, Wake};
+use std::task::{Poll, Wake, Waker};
 
 use tokio::task::coop::cooperative;
 
@@ -24,7 +24,7 @@ use crate::post::Manner;
 use crate::reply::{Asker, AtSlot, HolderRef};
 use crate::slot::Slot;
 use crate::spi::Host;
-use crate::turn::{self, Slate};
+use crate::turn::{self, Member, Slate};
 use crate::watch::Watchers;
 use crate::{
     Actor, ActorPath, Error, ErrorKind, Outbound, Pid, Priority, Result, SendError, SentTo, Supervision,
@@ -141,7 +141,7 @@ impl<A: Actor> Shared<A> {
     }
 
     pub(crate) fn tell<M: SentTo<A>>(&self, message: M, manner: Manner) -> Result<Delivered> {
-        match self.mailbox.push(message.into_tell(manner.headers), manner.priority) {
+        match self.push(message.into_tell(manner.headers), manner.priority) {
             Ok(nudge) => {
                 self.head.act(nudge);
                 Ok(Delivered::Queued)
@@ -155,7 +155,7 @@ impl<A: Actor> Shared<A> {
         message: M,
         manner: Manner,
     ) -> Result<Delivered, SendError<M>> {
-        let refusal = match self.mailbox.push(message.into_tell(manner.headers), manner.priority) {
+        let refusal = match self.push(message.into_tell(manner.headers), manner.priority) {
             Ok(nudge) => {
                 self.head.act(nudge);
                 return Ok(Delivered::Queued);
@@ -170,6 +170,55 @@ impl<A: Actor> Shared<A> {
             Some(message) => Err(SendError { message, reason }),
             None => unreachable!("a told message comes back as what it was"),
         }
+    }
+
+    fn push(&self, envelope: Envelope<A>, priority: Priority) -> Result<Nudge, Refusal<Envelope<A>>> {
+        match self.mailbox.push(envelope, priority) {
+            Err(Refusal::Closed(envelope)) => {
+                self.as_member(envelope, |envelope| self.mailbox.push(envelope, priority))
+            }
+            pushed => pushed,
+        }
+    }
+
+    fn push_or_join(
+        &self,
+        envelope: Envelope<A>,
+        priority: Priority,
+        waker: Option<&Waker>,
+    ) -> Result<(Nudge, Option<Ticket>), Refusal<Envelope<A>>> {
+        let push = |envelope| self.mailbox.push_or_join(envelope, priority, waker.cloned());
+        match push(envelope) {
+            Err(Refusal::Closed(envelope)) => self.as_member(envelope, push),
+            pushed => pushed,
+        }
+    }
+
+    /// Sends once more, as an actor of this system if the sender is one: while the system is shut down, they are let
+    /// in where others are not. Looked at only when the mailbox is closed.
+    #[cold]
+    fn as_member<R>(
+        &self,
+        envelope: Envelope<A>,
+        push: impl FnOnce(Envelope<A>) -> Result<R, Refusal<Envelope<A>>>,
+    ) -> Result<R, Refusal<Envelope<A>>> {
+        let system = &self.head.system;
+        if !system.registry().is_closed() || !system.has_actor(turn::current()) {
+            return Err(Refusal::Closed(envelope));
+        }
+        let member = Member::enter();
+        let pushed = push(envelope);
+        drop(member);
+        if let Err(Refusal::Closed(_)) = &pushed {
+            system.closing().lose_sent();
+        }
+        pushed
+    }
+
+    /// The same for a message that cannot be sent twice.
+    fn member(&self) -> Option<Member> {
+        let admits = self.mailbox.admits_members() && self.head.system.has_actor(turn::current());
+        admits.then(Member::enter)
     }
 
     /// Sends, waiting in line for room where the mailbox makes senders wait.
@@ -198,9 +247,9 @@ impl<A: Actor> Shared<A> {
             let Some(envelope) = envelope.take() else { unreachable!("a send is polled to its end once") };
             // Room for this message could only come after the turn that waits for it.
             let pushed = if turn::current() == self.head.pid {
-                self.mailbox.push(envelope, priority).map(|nudge| (nudge, None))
+                self.push(envelope, priority).map(|nudge| (nudge, None))
             } else {
-                self.mailbox.push_or_join(envelope, priority, Some(cx.waker().clone()))
+                self.push_or_join(envelope, priority, Some(cx.waker()))
             };
             match pushed {
                 Err(refusal) => Poll::Ready(self.refused(refusal)),
@@ -216,7 +265,7 @@ impl<A: Actor> Shared<A> {
 
     /// Sends an ask, which waits in line where it has to: its asker waits for the reply anyway.
     pub(crate) fn deliver(&self, envelope: Envelope<A>, priority: Priority) -> Result<Delivered> {
-        match self.mailbox.push_or_join(envelope, priority, None) {
+        match self.push_or_join(envelope, priority, None) {
             Ok((nudge, _)) => {
                 self.head.act(nudge);
                 Ok(Delivered::Queued)
@@ -234,7 +283,10 @@ impl<A: Actor> Shared<A> {
     ) -> Result<Delivered> {
         let holder = HolderRef(self.clone());
         let enter = |_: &Envelope<A>, slot| asker.enter(AtSlot(slot), &holder);
-        match self.mailbox.push_or_join_forwarded(envelope, priority, enter) {
+        let member = self.member();
+        let pushed = self.mailbox.push_or_join_forwarded(envelope, priority, enter);
+        drop(member);
+        match pushed {
             Ok(nudge) => {
                 self.head.act(nudge);
                 Ok(Delivered::Queued)
@@ -392,6 +444,10 @@ pub(crate) trait Control: Labelled {
     fn end(&self, ending: Ending);
     /// How it has been asked to end.
     fn ending(&self) -> Ending;
+    /// Refuses what does not come from an actor of its system.
+    fn admit_members_only(&self);
+    /// See [`Mailbox::resting`].
+    fn resting(&self) -> Option<u32>;
     /// Makes the cell look at its timers and its family.
     fn call(&self);
     /// How its children are supervised.
@@ -427,6 +483,14 @@ impl<A: Actor> Control for Shared<A> {
 
     fn ending(&self) -> Ending {
         self.mailbox.ending()
+    }
+
+    fn admit_members_only(&self) {
+        self.mailbox.admit_members_only();
+    }
+
+    fn resting(&self) -> Option<u32> {
+        self.mailbox.resting()
     }
 
     fn call(&self) {

@@ -23,9 +23,14 @@ use crate::{Error, ErrorKind, Result, System, runtime};
 const KILLED_WITHIN: Duration = Duration::from_secs(1);
 
 impl System {
-    /// Ends every actor within the [grace period](crate::SystemBuilder::grace): lets them drain for its first
-    /// half, then stops them, and from three quarters on kills those that others wait for. Nothing is spawned from there
+    /// Ends every actor within the [grace period](crate::SystemBuilder::grace): lets them drain, for its first half at the
+    /// longest, then stops them, and from three quarters on kills those that others wait for. Nothing is spawned from there
     /// on. Around it the [phases](crate::SystemBuilder::phase) run.
+    ///
+    /// While they drain, the actors accept messages from each other, sent in their handlers and hooks, and refuse those from
+    /// outside, timers and streams among them; so what was accepted goes through all stages of a pipeline. When all of them
+    /// have nothing to do at once, they end. Actors that keep telling themselves or each other something never do: stop
+    /// them in a [phase](crate::Phase::before_actors).
     ///
     /// Children end before their parents, and there is one deadline for all of them. An actor that hangs is killed; those
     /// above it, which only waited for it, have their `on_stop` in what remains. What is left at seven eighths of the
@@ -47,6 +52,7 @@ impl System {
     /// | `killed` | all that ended as killed, by whomever |
     /// | `could not be killed` | those that live on, because their code never reached an await |
     /// | `failed` | those that failed meanwhile, among them those whose `on_stop` returned an error |
+    /// | `lost messages` | no actors: how many messages were accepted and not handled, or sent by an actor that was still at work to one that was not |
     /// | `phase` | a task of a phase that was not done |
     /// | `second signal` | how many actors a second signal found: see [`shutdown_on_signals`](Self::shutdown_on_signals) |
     ///
@@ -120,7 +126,11 @@ impl System {
         let mut left = actors.clone();
         if !grace.is_zero() && !self.drain(&mut left, after(begin, grace, 4)).await {
             self.closing().report().name("did not drain", &at_work(&left));
-            left.iter().for_each(|actor| actor.signal(Ending::Stop));
+            for actor in &left {
+                // One at the top that has nothing to do has drained.
+                let rests = actor.head().parent.is_none() && actor.resting().is_some();
+                actor.signal(if rests { Ending::Drain } else { Ending::Stop });
+            }
             if !all_end(&mut left, after(begin, grace, 6)).await {
                 let end = after(begin, grace, 7).unwrap_or_else(Instant::now);
                 let killed = kill_in_rounds(|| unfinished(&left), end).await;
@@ -137,11 +147,44 @@ impl System {
 
     /// Lets these actors handle what they have accepted, and end. `false` when some are left.
     async fn drain(&self, left: &mut Vec<Arc<dyn Control>>, then: Option<Instant>) -> bool {
+        left.iter().for_each(|actor| actor.admit_members_only());
+        if !until(then, self.all_rest(left)).await {
+            *left = unfinished(left);
+            return left.is_empty();
+        }
         // One that drains still has its children, and lets them drain when it is done.
         let top = left.iter().filter(|actor| actor.head().parent.is_none());
         top.for_each(|actor| actor.signal(Ending::Drain));
         all_end(left, then).await
     }
+
+    /// Waits until all have nothing to do at once. Accepting messages only from each other, they stay so.
+    async fn all_rest(&self, actors: &[Arc<dyn Control>]) {
+        let mut first = 0;
+        while let Some(busy) = busy(actors, first) {
+            first = busy;
+            self.closing().changed().await;
+        }
+    }
+}
+
+/// One of them that has something to do. They are looked at twice: if none was woken in between, none had anything to do
+/// when the second look began. Begins at `first`.
+fn busy(actors: &[Arc<dyn Control>], first: usize) -> Option<usize> {
+    let in_turn = || (first..actors.len()).chain(0..first);
+    let mut seen = Vec::with_capacity(actors.len());
+    for at in in_turn() {
+        let ended = actors[at].head().end.get().is_some();
+        let rests = actors[at].resting();
+        if !ended && rests.is_none() {
+            return Some(at);
+        }
+        seen.push((ended, rests));
+    }
+    in_turn().zip(seen).find_map(|(at, before)| {
+        let now = (actors[at].head().end.get().is_some(), actors[at].resting());
+        (now != before).then_some(at)
+    })
 }
 
 /// Waits for the end of these actors, and keeps those that did not end until then.
@@ -155,12 +198,13 @@ fn unfinished(actors: &[Arc<dyn Control>]) -> Vec<Arc<dyn Control>> {
     actors.iter().filter(|actor| actor.head().end.get().is_none()).cloned().collect()
 }
 
-/// Those that were asked to end and do not merely wait for their children.
+/// Those that have something to do, and do not merely wait for their children.
 fn at_work(left: &[Arc<dyn Control>]) -> Vec<Arc<dyn Control>> {
     let asked = || left.iter().filter(|actor| actor.ending() != Ending::None);
     let waiting: HashSet<_> =
         asked().filter_map(|actor| actor.head().parent.as_ref()).map(|parent| parent.pid()).collect();
-    asked().filter(|actor| !waiting.contains(&actor.pid())).cloned().collect()
+    let at_work = |actor: &&Arc<dyn Control>| actor.resting().is_none() && !waiting.contains(&actor.pid());
+    left.iter().filter(at_work).cloned().collect()
 }
 
 #[cfg(test)]

@@ -233,6 +233,11 @@ impl System {
         &self.inner.registry
     }
 
+    /// Whether it is an actor that lives here.
+    pub(crate) fn has_actor(&self, pid: Pid) -> bool {
+        pid != Pid::NOBODY && self.inner.registry.by_number(pid).is_some()
+    }
+
     /// Takes a new actor in, under its name: see [`Registry::enrol`].
     pub(crate) fn enrol(&self, actor: Arc<dyn Control>, generation: u32) -> Result<Enrolment> {
         self.inner.registry.enrol(&actor, generation).map_err(|refused| {

@@ -39,6 +39,32 @@ impl Drop for Entered {
 }
 
 thread_local! {
+    static MEMBER: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether what this thread sends comes from an actor of the system that it is sent to: see [`Member`].
+pub(crate) fn is_member() -> bool {
+    MEMBER.get()
+}
+
+/// Lets this thread into the mailboxes of its own system while that is shut down, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Member(());
+
+impl Member {
+    pub(crate) fn enter() -> Self {
+        MEMBER.set(true);
+        Self(())
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        MEMBER.set(false);
+    }
+}
+
+thread_local! {
     static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 

@@ -39,6 +39,7 @@ mod panics;
 mod paths;
 mod phases;
 mod priority;
+mod quiet;
 mod race;
 mod random;
 mod refs;
@@ -105,6 +106,7 @@ static ALL: &[&[Rule]] = &[
     phases::RULES,
     inside::RULES,
     report::RULES,
+    quiet::RULES,
     bound::RULES,
     line::RULES,
     withdrawn::RULES,

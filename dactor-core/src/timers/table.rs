@@ -154,7 +154,7 @@ impl<A: Actor> Timers<A> {
                 break;
             }
             let message = self.timers[place.slot].message;
-            match shared.mailbox.notify(Envelope::tick(place, message)) {
+            match shared.mailbox.notify_of_timer(Envelope::tick(place, message)) {
                 Ok(nudge) => shared.head.act(nudge),
                 // An actor that ends accepts nothing more.
                 Err(_) => self.forget(place),
