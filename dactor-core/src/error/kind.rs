@@ -31,7 +31,8 @@ pub enum ErrorKind {
     InvalidTimer,
     /// The actor has stashed as many messages as it may.
     StashFull,
-    /// The stream that a message came from was detached before the message was handled.
+    /// The stream or the [piped](crate::Context::pipe) future that a message came from was given up before the message was
+    /// handled.
     Detached,
     /// The reply did not arrive within the time the asker allowed.
     Timeout,
