@@ -1,6 +1,8 @@
 //! Some load, and the page that Prometheus would fetch. Run it with `cargo run --example metrics --features metrics`.
 
 use dactor::interceptors::Metrics;
+use std::time::Duration;
+
 use dactor::prelude::*;
 use metrics_exporter_prometheus::PrometheusBuilder;
 

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
+use dactor::Shed;
 use dactor::prelude::*;
-use dactor::{ErrorKind, Overflow, Priority, Shed};
 
 struct Printer;
 impl Actor for Printer {}

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use dactor::Pid;
 use dactor::prelude::*;
-use dactor::{ErrorKind, Pid, Supervision, Terminated};
 
 const SEATS: usize = 3;
 

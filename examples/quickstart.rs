@@ -23,7 +23,7 @@ async fn main() -> dactor::Result<()> {
     let system = System::new("bank");
     let account = system.spawn(Account::default).await?; // a factory, so that it can be restarted
     account.tell(Deposit(100))?;
-    println!("balance: {}", account.ask(Deposit(20)).timeout(Duration::from_secs(1)).await?);
+    println!("balance: {}", account.ask(Deposit(20)).await?);
     let error = account.ask(Deposit(0)).await.unwrap_err(); // the handler panics
     println!("{error:#}");
     println!("balance: {}", account.ask(Deposit(5)).await?); // a fresh instance behind the same ref

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use dactor::prelude::*;
-use dactor::{Backoff, Directive, Failure, Supervision};
 
 /// Refuses as many connections as it is told to, and drops the line at the third question.
 #[derive(Default)]

@@ -1,5 +1,7 @@
 //! One actor type on both backends in one process. Each actor holds a ref to the other and asks across.
 
+use std::time::Duration;
+
 use dactor::prelude::*;
 
 #[derive(Default)]

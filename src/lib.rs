@@ -1,4 +1,4 @@
-#![doc = include_str!("../README.md")]
+#![doc = include_str!("docs/crate.md")]
 
 pub use dactor_core::*;
 pub use dactor_macros::Message;
@@ -18,6 +18,8 @@ mod default_backend;
 pub mod guide {
     #[doc = include_str!("docs/later.md")]
     pub mod later {}
+    #[doc = include_str!("docs/messaging.md")]
+    pub mod messaging {}
     #[doc = include_str!("docs/paths.md")]
     pub mod paths {}
     #[doc = include_str!("docs/supervision.md")]
@@ -26,8 +28,6 @@ pub mod guide {
 
 /// What most files need: `use dactor::prelude::*;`.
 pub mod prelude {
-    pub use std::time::Duration;
-
     #[cfg(any(feature = "ractor", feature = "kameo"))]
     pub use crate::DefaultBackend as _;
     #[cfg(feature = "kameo")]
@@ -36,7 +36,8 @@ pub mod prelude {
     #[cfg(feature = "ractor")]
     pub use crate::RactorInterop as _;
     pub use crate::{
-        Actor, ActorRef, Context, Directive, Error, ErrorKind, Failure, Handler, MissedTick, OrFail, Outcome,
-        Recipient, SendError, StopReason, System, WeakRef,
+        Actor, ActorRef, Backoff, Context, Directive, Error, ErrorKind, Failure, Handler, MissedTick, OrFail,
+        Outcome, Overflow, Priority, Recipient, SendError, StopReason, Supervision, System, Terminated,
+        WeakRef,
     };
 }

@@ -1,20 +1,21 @@
-//! Derive macros of dactor. Everything they write can be written by hand.
-//!
-//! `#[derive(Message)]` implements `dactor::Message`:
-//!
-//! | attribute | meaning | default |
-//! | --- | --- | --- |
-//! | `#[message(reply = T)]` | what the handler answers | `()` |
-//! | `#[message(debug)]` | dead letters show the message's `Debug` text | they show its type only |
-//! | `#[message(priority = High)]` | the lane it travels in: `Low`, `Normal` or `High` | `Normal` |
-//! | `#[message(abort)]` | a running handler is dropped when its asker gives up | it finishes |
-//! | `#[message(crate = path)]` | where the trait is found | `::dactor` |
+//! Derive macros of dactor: [`Message`](macro@Message). Everything they write can be written by hand.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{DeriveInput, Ident, Path, Type, parse_quote};
 
-/// Implements `Message`. See the crate's documentation for the attributes.
+/// Implements `dactor::Message`.
+///
+/// | attribute | meaning | default |
+/// | --- | --- | --- |
+/// | `#[message(reply = T)]` | what the handler answers | `()` |
+/// | `#[message(debug)]` | dead letters show the message's `Debug` text | they show its type only |
+/// | `#[message(priority = High)]` | the lane it travels in: `Low`, `Normal` or `High` | `Normal` |
+/// | `#[message(abort)]` | a running handler is dropped when its asker gives up | it finishes |
+/// | `#[message(crate = path)]` | where the trait is found | `::dactor` |
+///
+/// Several may be in one attribute: `#[message(reply = u64, priority = High)]`. The message must own its data; type
+/// parameters are bound by `Send + 'static`.
 #[proc_macro_derive(Message, attributes(message))]
 pub fn derive_message(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);
