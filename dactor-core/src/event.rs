@@ -115,7 +115,11 @@ impl std::error::Error for Lagged {}
 pub(crate) type Observer = Box<dyn Fn(&Event) + Send + Sync>;
 type Observers = Arc<[Observer]>;
 
-/// Where a system reports its [`Event`]s: to its observers, and what went wrong as `tracing` events.
+/// Where a system reports its [`Event`]s: to its observers, and as `tracing` events: starts and ends at `DEBUG`, restarts at
+/// `INFO`, losses and failures at `WARN`, an actor that ends as failed at `ERROR`.
+///
+/// These have no enclosing span, because a runtime may run an actor inside the span of the sender that woke it; they name
+/// the actor in a field.
 #[derive(Default)]
 pub(crate) struct Events {
     observers: Observers,
@@ -166,7 +170,7 @@ impl Events {
         describe: impl FnOnce() -> Option<String>,
     ) {
         self.dead_letters.fetch_add(1, Ordering::Relaxed);
-        tracing::debug!(actor = %actor(), message, error = format_args!("{error:#}"), "dead letter");
+        tracing::warn!(parent: None, actor = %actor(), message_type = message, error = format_args!("{error:#}"), "dead letter");
         let feed = self.feed.get().filter(|feed| feed.receiver_count() > 0);
         if feed.is_none() && self.observers.is_empty() {
             return;
@@ -181,21 +185,28 @@ impl Events {
     }
 
     pub(crate) fn failed(&self, target: &dyn Labelled, message: &'static str, error: &Error) {
-        tracing::warn!(actor = %target.label(), message, error = format_args!("{error:#}"), "a handler failed");
+        tracing::warn!(parent: None, actor = %target.label(), message_type = message, error = format_args!("{error:#}"), "a handler failed");
         self.emit(|| Event::Failed { actor: target.label(), message, error: error.clone() });
     }
 
     pub(crate) fn restarted(&self, target: &dyn Labelled, error: &Error) {
-        tracing::info!(actor = %target.label(), error = format_args!("{error:#}"), "restarted");
+        tracing::info!(parent: None, actor = %target.label(), error = format_args!("{error:#}"), "restarted");
         self.emit(|| Event::Restarted { actor: target.label(), error: error.clone() });
     }
 
     pub(crate) fn spawned(&self, target: &dyn Labelled) {
+        tracing::debug!(parent: None, actor = %target.label(), actor_type = target.actor_type(), "started");
         self.emit(|| Event::Spawned { actor: target.label(), actor_type: target.actor_type() });
     }
 
     pub(crate) fn stopped(&self, target: &dyn Labelled, reason: &StopReason) {
         let actor_type = target.actor_type();
+        match reason {
+            StopReason::Failed(error) => {
+                tracing::error!(parent: None, actor = %target.label(), actor_type, error = format_args!("{error:#}"), "failed");
+            }
+            reason => tracing::debug!(parent: None, actor = %target.label(), actor_type, %reason, "ended"),
+        }
         self.emit(|| Event::Stopped { actor: target.label(), actor_type, reason: reason.clone() });
     }
 

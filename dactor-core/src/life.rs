@@ -33,7 +33,7 @@ use crate::seed::Seed;
 use crate::shared::{Control, Head, Shared};
 use crate::stopping::drive;
 use crate::supervision::Record;
-use crate::turn::{Entered, Mode, Progress, Slate};
+use crate::turn::{Mode, Progress, Slate};
 use crate::{Actor, ActorRef, Context, Error, ErrorKind, Inbound, Outcome, StopReason, Supervision};
 
 /// How many messages one turn handles at the most, before the runtime gets to look at its own signals and
@@ -238,7 +238,7 @@ impl<A: Actor> Alive<A> {
     async fn start(&mut self, failure: Option<&Error>) -> Result<(), StopReason> {
         let Self { seed, ctx, estate, .. } = self;
         let shared = &*estate.shared;
-        let entered = Entered::new(shared.head.pid);
+        let entered = shared.enter();
         let grown = contain(|| seed.grow());
         drop(entered);
         let instance = match grown {
@@ -401,7 +401,7 @@ async fn guarded<A: Actor, F: Future>(
         if mem::replace(&mut begun, true) && shared.mailbox.ending() == Ending::Kill {
             return Poll::Ready(Err(Killed));
         }
-        let entered = Entered::new(shared.head.pid);
+        let entered = shared.enter();
         let polled = if shared.head.detects_cycles {
             watch.poll(&shared.head, code.as_mut(), cx)
         } else {

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Wake, Waker};
 
 use tokio::task::coop::cooperative;
+use tracing::span;
 
 use crate::bound::Ticket;
 use crate::ended::Ended;
@@ -24,7 +25,7 @@ use crate::post::Manner;
 use crate::reply::{Asker, AtSlot, HolderRef};
 use crate::slot::Slot;
 use crate::spi::Host;
-use crate::turn::{self, Member, Slate};
+use crate::turn::{self, ActorSpan, Entered, Member, Slate};
 use crate::watch::Watchers;
 use crate::{
     Actor, ActorPath, Error, ErrorKind, Outbound, Pid, Priority, Result, SendError, SentTo, Supervision,
@@ -55,6 +56,7 @@ pub(crate) struct Head {
     /// What sees messages to this actor leave; there, and empty, when only the actor itself has interceptors.
     pub(crate) outbound: Chain<dyn Outbound>,
     exposed: AtomicBool,
+    span: ActorSpan,
 }
 
 impl Head {
@@ -86,6 +88,7 @@ impl Head {
             slate: Slate::new(),
             outbound,
             exposed: AtomicBool::new(false),
+            span: ActorSpan::default(),
         })
     }
 
@@ -130,6 +133,11 @@ impl Drop for Head {
 }
 
 impl<A: Actor> Shared<A> {
+    /// Marks this thread as running the actor's code until it is dropped: for what it asks, and for what it logs.
+    pub(crate) fn enter(&self) -> (Entered, Option<span::Entered<'_>>) {
+        (Entered::new(self.head.pid), self.head.span.enter(self))
+    }
+
     /// The native handle. From here on the cell lets its runtime look at native signals.
     pub(crate) fn native(&self) -> Option<&(dyn Any + Send + Sync)> {
         let host = self.head.host.get()?;

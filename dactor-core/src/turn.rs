@@ -1,9 +1,12 @@
 //! Whose turn it is on this thread, and how a poll of a cell went.
 
 use std::cell::Cell;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use tokio::time::Instant;
+use tracing::level_filters::LevelFilter;
+use tracing::{Span, span};
 
 use crate::envelope::Labelled;
 use crate::{Error, ErrorKind, Pid};
@@ -35,6 +38,34 @@ impl Entered {
 impl Drop for Entered {
     fn drop(&mut self) {
         CURRENT.set(self.0);
+    }
+}
+
+/// The span of an actor's code: made when a subscriber first wants it, and kept as long as the actor is referred to.
+#[derive(Debug, Default)]
+pub(crate) struct ActorSpan(OnceLock<Box<Span>>);
+
+impl ActorSpan {
+    /// Enters the span, unless no subscriber is interested: then this is one load.
+    ///
+    /// It has no parent. A runtime may poll the actor inside the span of the sender that woke it (ractor does so by
+    /// default), and `on_start` is polled in the task that spawns: a log line of the actor's is not about those.
+    pub(crate) fn enter(&self, actor: &dyn Labelled) -> Option<span::Entered<'_>> {
+        if LevelFilter::current() == LevelFilter::OFF {
+            return None;
+        }
+        if let Some(span) = self.0.get() {
+            return Some(span.enter());
+        }
+        // Of the highest level, so that the actor is named wherever a log line is wanted.
+        let span = tracing::error_span!(
+            target: "dactor",
+            parent: None,
+            "actor",
+            path = %actor.label(),
+            r#type = actor.actor_type(),
+        );
+        (!span.is_disabled()).then(|| self.0.get_or_init(|| Box::new(span)).enter())
     }
 }
 

@@ -3,7 +3,7 @@ use dactor_core::spi::{Backend, Cell};
 use kameo::actor::PreparedActor;
 use kameo::mailbox;
 
-use crate::host::{Host, Native};
+use crate::host::{DactorActor, Native};
 
 /// The kameo backend.
 #[derive(Debug, Clone, Copy, Default)]
@@ -20,7 +20,7 @@ impl Backend for Kameo {
     }
 
     fn spawn(&self, cell: Cell) -> Result<()> {
-        let prepared = PreparedActor::<Host>::new(mailbox::unbounded());
+        let prepared = PreparedActor::<DactorActor>::new(mailbox::unbounded());
         cell.bind(Native::new(prepared.actor_ref().clone()));
         prepared.spawn(cell);
         Ok(())

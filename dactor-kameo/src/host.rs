@@ -13,7 +13,7 @@ use kameo::mailbox::{MailboxReceiver, Signal};
 
 /// The kameo actor that a cell lives in.
 #[derive(Debug)]
-pub struct Host {
+pub struct DactorActor {
     cell: Cell,
 }
 
@@ -36,9 +36,13 @@ impl fmt::Display for Abnormal {
     }
 }
 
-impl Actor for Host {
+impl Actor for DactorActor {
     type Args = Cell;
     type Error = Abnormal;
+
+    fn name() -> &'static str {
+        "dactor"
+    }
 
     async fn on_start(cell: Cell, _: ActorRef<Self>) -> Result<Self, Abnormal> {
         Ok(Self { cell })
@@ -88,6 +92,8 @@ impl Actor for Host {
             _ => NativeEnd::Drain,
         });
         match self.cell.run().await {
+            // kameo has this failure as its reason, and would log it again as an error of the hook.
+            Exit::Failed(_) if matches!(reason, ActorStopReason::Panicked(_)) => Ok(()),
             Exit::Failed(error) => Err(Abnormal::Failed(error)),
             Exit::Normal | Exit::Killed => Ok(()),
         }
@@ -96,11 +102,11 @@ impl Actor for Host {
 
 /// The kameo actor as its senders see it.
 pub(crate) struct Native {
-    actor: ActorRef<Host>,
+    actor: ActorRef<DactorActor>,
 }
 
 impl Native {
-    pub(crate) fn new(actor: ActorRef<Host>) -> Self {
+    pub(crate) fn new(actor: ActorRef<DactorActor>) -> Self {
         Self { actor }
     }
 }

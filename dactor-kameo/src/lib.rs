@@ -8,5 +8,5 @@ mod host;
 mod interop;
 
 pub use backend::{Kameo, kameo};
-pub use host::Host;
+pub use host::DactorActor;
 pub use interop::KameoInterop;

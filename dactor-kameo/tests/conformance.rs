@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use dactor_conformance::{Capability, Native, NativeExit, NativeProbe, Subject, Task, Watch};
 use dactor_core::spi::Backend;
-use dactor_kameo::Host;
+use dactor_kameo::DactorActor;
 use kameo::actor::{ActorRef, Spawn};
 use kameo::error::ActorStopReason;
 use kameo::message::{Context, Message};
@@ -74,7 +74,7 @@ impl NativeProbe for OnKameo {
     }
 }
 
-fn host(actor: &Native) -> &ActorRef<Host> {
+fn host(actor: &Native) -> &ActorRef<DactorActor> {
     actor.downcast_ref().expect("the native actor on kameo is a ref to its host")
 }
 
