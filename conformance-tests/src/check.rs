@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use dactor_core::testkit::DrivenClock;
 
-use crate::{Lab, Pace, Rule, Subject};
+use crate::mutants::MUTANTS;
+use crate::{Lab, Pace, Rule, Subject, Tag};
 
 /// The name of every thread that runs a rule begins so: their panics are verdicts or injected, not news.
 pub(crate) const THREAD: &str = "dactor-rule";
@@ -149,14 +150,25 @@ pub fn check(rule: &Rule, subject: Arc<dyn Subject>, flavor: Flavor, settings: &
 }
 
 fn broken(rule: &Rule, flavor: Flavor, what: &dyn Display) -> Verdict {
-    Verdict::Failed(format!(
-        "{} ({}): {}\n  intent: {}\n  on the {} runtime: {what}",
+    let mut text = format!(
+        "{} ({}): {}\n  intent: {}\n  the rule: {}:{}\n  on the {} runtime: {what}",
         rule.id,
         rule.level.text(),
         rule.text,
         rule.intent,
+        rule.at.file(),
+        rule.at.line(),
         flavor.text(),
-    ))
+    );
+    // What an adapter did wrong where this rule is known to fail is what to look for.
+    if let Tag::Spi(names) = rule.tag {
+        text.push_str("\n  it fails on a backend that");
+        for (index, mutant) in MUTANTS.iter().filter(|mutant| names.contains(&mutant.name)).enumerate() {
+            text.push_str(if index == 0 { " " } else { "; or " });
+            text.push_str(mutant.what);
+        }
+    }
+    Verdict::Failed(text)
 }
 
 /// Keeps the panics of rules, and those that rules inject, off the screen; the last one is the verdict.

@@ -1,5 +1,6 @@
 use std::fmt;
 use std::future::{Future, IntoFuture};
+use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dactor_core::testkit::{DrivenClock, Journal};
@@ -67,14 +68,20 @@ impl Lab {
     ///
     /// # Panics
     ///
-    /// When it does not happen.
-    pub async fn soon<T>(&self, what: &str, future: impl IntoFuture<Output = T>) -> T {
-        if self.clock.is_some() {
-            return future.await;
-        }
-        match tokio::time::timeout(self.settings.patience, future).await {
-            Ok(value) => value,
-            Err(_) => panic!("waited {:?} in vain: {what}", self.settings.patience),
+    /// When it does not happen; the text names the line of the caller.
+    #[track_caller]
+    pub fn soon<T, F: IntoFuture<Output = T>>(&self, what: &str, future: F) -> impl Future<Output = T> {
+        let (at, patience) = (Location::caller(), self.settings.patience);
+        let driven = self.clock.is_some();
+        let future = future.into_future();
+        async move {
+            if driven {
+                return future.await;
+            }
+            match tokio::time::timeout(patience, future).await {
+                Ok(value) => value,
+                Err(_) => panic!("expected, and waited {patience:?} in vain: {what} ({at})"),
+            }
         }
     }
 
@@ -82,10 +89,18 @@ impl Lab {
     ///
     /// # Panics
     ///
-    /// When it happens.
-    pub async fn never<T: fmt::Debug>(&self, what: &str, future: impl Future<Output = T>) {
-        if let Ok(value) = tokio::time::timeout(self.settings.silence, future).await {
-            panic!("expected silence, but: {what}: {value:?}");
+    /// When it happens; the text names the line of the caller.
+    #[track_caller]
+    pub fn never<T: fmt::Debug>(
+        &self,
+        what: &str,
+        future: impl Future<Output = T>,
+    ) -> impl Future<Output = ()> {
+        let (at, silence) = (Location::caller(), self.settings.silence);
+        async move {
+            if let Ok(value) = tokio::time::timeout(silence, future).await {
+                panic!("expected silence, but: {what}: {value:?} ({at})");
+            }
         }
     }
 
@@ -154,8 +169,11 @@ impl fmt::Debug for Lab {
 }
 
 /// The native actor underneath.
+#[track_caller]
 pub(crate) fn native<A: Actor>(actor: &ActorRef<A>) -> &Native {
-    actor.native().expect("a spawned actor has a native one")
+    actor
+        .native()
+        .expect("a spawned actor has a native one: call `Cell::bind` before `Backend::spawn` returns")
 }
 
 /// The events of one system.

@@ -16,6 +16,7 @@
 //! | environment variable | meaning |
 //! | --- | --- |
 //! | `DACTOR_CONFORMANCE_REPORT` | an absolute path of a directory: results are written to `<subject>.jsonl` in it |
+//! | `DACTOR_CONFORMANCE_KEEP_GOING` | 1 runs all rules; otherwise none is begun after ten failures |
 //! | `DACTOR_CONFORMANCE_SILENCE_MS` | how long nothing must happen to count as silence; 50 |
 //! | `DACTOR_CONFORMANCE_WATCHDOG_S` | how long a rule may take; 30 |
 //! | `DACTOR_CONFORMANCE_SEED` | the seed of the rules that race; printed when one of them fails |
@@ -28,6 +29,7 @@
 //! [deliberately broken one](mutants) is caught by the rules that name it.
 
 mod actors;
+pub mod broken;
 mod check;
 mod coverage;
 mod lab;

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::panic::Location;
 
 use crate::{Lab, Task};
 
@@ -25,12 +26,15 @@ pub struct Rule {
     pub intent: &'static str,
     /// Panics when the rule is broken.
     pub run: Body,
+    /// Where it is written.
+    pub at: &'static Location<'static>,
 }
 
 /// What checks a rule.
 pub type Body = fn(Lab) -> Task<'static, ()>;
 
 impl Rule {
+    #[track_caller]
     pub(crate) const fn must(
         id: &'static str,
         topic: Topic,
@@ -40,7 +44,8 @@ impl Rule {
         run: Body,
     ) -> Self {
         let (level, tag, needs, pace) = (Level::Must, Tag::Core, None, Pace::Free);
-        Self { id, level, topic, covers, tag, needs, pace, text, intent, run }
+        let at = Location::caller();
+        Self { id, level, topic, covers, tag, needs, pace, text, intent, run, at }
     }
 
     pub(crate) const fn should(mut self) -> Self {

@@ -45,7 +45,20 @@ pub trait Subject: Send + Sync + 'static {
     fn backend(&self) -> Box<dyn Backend>;
 
     /// The native side; the reason when the suite cannot have one, which ignores all rules about it.
-    fn native(&self) -> Result<&dyn NativeProbe, &'static str>;
+    fn native(&self) -> Result<&dyn NativeProbe, &'static str> {
+        Err("the test has no `NativeProbe` yet")
+    }
+}
+
+/// A name and a backend are enough to begin with: the rules about the native side are ignored.
+impl<B: Backend, F: Fn() -> B + Send + Sync + 'static> Subject for (&'static str, F) {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+
+    fn backend(&self) -> Box<dyn Backend> {
+        Box::new((self.1)())
+    }
 }
 
 /// Acts on native actors without the core's knowledge, and sees what native code sees.

@@ -2,14 +2,18 @@
 //!
 //! ```text
 //! conformance-pages [--check] <docs directory> [<directory of reports>]
+//! conformance-pages --broken <docs directory>
 //! ```
+//!
+//! With `--broken` it runs every rule on every broken backend, for minutes, and writes `broken-backends.md`. A check of that
+//! page sees whether it lacks a backend or a rule that is proven to fail on one.
 //!
 //! `spec.md` comes from the rules alone, `conformance.md` from the JSONL reports; without reports it is left alone.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use dactor_conformance::pages;
+use dactor_conformance::{broken, pages};
 
 fn main() -> ExitCode {
     let (flags, paths): (Vec<_>, Vec<_>) = std::env::args().skip(1).partition(|word| word.starts_with("--"));
@@ -19,6 +23,13 @@ fn main() -> ExitCode {
         eprintln!("usage: conformance-pages [--check] <docs directory> [<directory of reports>]");
         return ExitCode::FAILURE;
     };
+    if flags.iter().any(|flag| flag == "--broken") {
+        let measured = broken::measure(|broken| eprintln!("{}", broken.row()));
+        return conclude(
+            &docs.join("broken-backends.md"),
+            write(&docs.join("broken-backends.md"), &broken::page(&measured)),
+        );
+    }
     let mut written = vec![(docs.join("spec.md"), pages::spec())];
     if let Some(reports) = reports {
         match pages::matrix(&reports) {
@@ -31,12 +42,36 @@ fn main() -> ExitCode {
     }
     let mut code = ExitCode::SUCCESS;
     for (path, page) in written {
-        if let Err(problem) = if check { fresh(&path, &page) } else { write(&path, &page) } {
-            eprintln!("{}: {problem}", path.display());
+        let done = if check { fresh(&path, &page) } else { write(&path, &page) };
+        if conclude(&path, done) == ExitCode::FAILURE {
             code = ExitCode::FAILURE;
         }
     }
+    if check
+        && conclude(&docs.join("broken-backends.md"), complete(&docs.join("broken-backends.md")))
+            == ExitCode::FAILURE
+    {
+        code = ExitCode::FAILURE;
+    }
     code
+}
+
+fn conclude(path: &Path, done: Result<(), String>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("{}: {problem}", path.display());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn complete(path: &Path) -> Result<(), String> {
+    let page = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    match broken::stale(&page).as_slice() {
+        [] => Ok(()),
+        stale => Err(format!("is stale, generate it again with --broken: {}", stale.join("; "))),
+    }
 }
 
 fn fresh(path: &Path, page: &str) -> Result<(), String> {

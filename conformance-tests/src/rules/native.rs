@@ -87,10 +87,14 @@ async fn stop_idle(lab: Lab) {
     lab.soon("the actor answers", actor.ask(Note(1))).await.unwrap();
     lab.native_stop(&actor).await;
     let reason = lab.soon("the actor ends", actor.wait()).await.unwrap();
-    assert!(matches!(reason, StopReason::Stopped | StopReason::Drained), "{reason}");
+    assert!(
+        matches!(reason, StopReason::Stopped | StopReason::Drained),
+        "expected the reason stopped or drained, found {reason}: on a native stop call `Cell::end` and run the cell to its end"
+    );
     assert_eq!(
         journal.entries(),
-        ["start".to_owned(), "1".to_owned(), format!("stop: {reason}"), "drop".to_owned()]
+        ["start".to_owned(), "1".to_owned(), format!("stop: {reason}"), "drop".to_owned()],
+        "expected `on_stop` to run once, and then the instance to be dropped"
     );
 }
 
@@ -105,7 +109,10 @@ async fn stop_handling(lab: Lab) {
     gate.open();
     assert_eq!(lab.soon("the running ask is answered", held).await.unwrap(), 1);
     let reason = lab.soon("the actor ends", actor.wait()).await.unwrap();
-    assert!(matches!(reason, StopReason::Stopped | StopReason::Drained), "{reason}");
+    assert!(
+        matches!(reason, StopReason::Stopped | StopReason::Drained),
+        "expected the reason stopped or drained, found {reason}: on a native stop call `Cell::end` and run the cell to its end"
+    );
     assert_eq!(journal.entries()[..3], ["start", "hold 1", "held 1"]);
     assert_eq!(journal.entries()[3..], [format!("stop: {reason}"), "drop".to_owned()]);
 }
@@ -145,7 +152,10 @@ async fn drain(lab: Lab) {
     gate.open();
     assert_eq!(lab.soon("the last ask is answered", asked).await.unwrap(), count as u32);
     let reason = lab.soon("the actor ends", actor.wait()).await.unwrap();
-    assert!(matches!(reason, StopReason::Stopped | StopReason::Drained), "{reason}");
+    assert!(
+        matches!(reason, StopReason::Stopped | StopReason::Drained),
+        "expected the reason stopped or drained, found {reason}: on a native stop call `Cell::end` and run the cell to its end"
+    );
     let entries = journal.entries();
     let expected: Vec<String> = (0..count).map(|number| number.to_string()).collect();
     assert_eq!(entries[3..3 + count], expected);

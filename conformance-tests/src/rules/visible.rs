@@ -99,8 +99,16 @@ async fn failure_is_seen(lab: Lab) {
         }
         assert!(lab.soon("the actor ends", actor.wait()).await.unwrap().failure().is_some());
         match lab.soon("the end is seen natively", watch.exit()).await {
-            NativeExit::Failed(seen) => assert!(seen.contains(text), "{seen}"),
-            other => panic!("the failure {text:?} was seen as {other:?}"),
+            NativeExit::Failed(seen) => {
+                assert!(
+                    seen.contains(text),
+                    "expected the text of the error to contain {text:?}, found {seen:?}"
+                );
+            }
+            other => panic!(
+                "expected the native exit Failed({text:?}), found {other:?}: hand the error of `Exit::Failed` to the \
+                 native runtime as the actor's failure"
+            ),
         }
     }
 }
