@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub(crate) use display::chain;
 pub use kind::ErrorKind;
 
 use crate::envelope::Labelled;

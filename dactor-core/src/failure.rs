@@ -2,6 +2,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::error::chain;
 use crate::foreign::Foreign;
 
 /// What a handler or hook returns: a value, or a [`Failure`] that `?` builds from any error.
@@ -40,7 +41,7 @@ impl Failure {
     /// [`Error::downcast_ref`](crate::Error::downcast_ref).
     pub fn downcast_ref<E: StdError + 'static>(&self) -> Option<&E> {
         let first: &(dyn StdError + 'static) = self.source.get();
-        std::iter::successors(Some(first), |&cause| cause.source()).find_map(|cause| cause.downcast_ref())
+        chain(Some(first)).find_map(|cause| cause.downcast_ref())
     }
 
     /// The error this failure carries.

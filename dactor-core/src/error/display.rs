@@ -3,8 +3,9 @@
 use std::error::Error as StdError;
 use std::fmt::{self, Write};
 
-use super::Error;
+use super::{Error, ErrorKind};
 use crate::foreign::show;
+use crate::panic::contain;
 
 /// How many characters of a path, or of another value, the short line shows.
 const PATH: usize = 60;
@@ -16,9 +17,14 @@ const VALUE: usize = 100;
 /// The type of the actor is left out where the actor has a name. All values are in [`Error::context`], in full.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.inner.kind.text())?;
+        self.write_headline(f)?;
         let unnamed = self.get("actor").is_none_or(|path| path.contains("/$"));
-        let mut shown = self.context().filter(|(name, _)| *name != "type" || unnamed).peekable();
+        let is_shown = |name: &str| match name {
+            "type" => unnamed,
+            "hook" => !self.is_of_a_hook(),
+            _ => true,
+        };
+        let mut shown = self.context().filter(|(name, _)| is_shown(name)).peekable();
         if shown.peek().is_some() {
             for (index, (name, value)) in shown.enumerate() {
                 write!(f, "{}{name}: ", if index == 0 { " (" } else { ", " })?;
@@ -27,7 +33,10 @@ impl fmt::Display for Error {
             f.write_char(')')?;
         }
         if f.alternate() {
-            show(f, |f| causes(self).try_for_each(|cause| write!(f, ": {cause}")))?;
+            causes(self).try_for_each(|cause| {
+                f.write_str(": ")?;
+                show(f, |f| write!(f, "{cause}"))
+            })?;
         }
         Ok(())
     }
@@ -46,30 +55,58 @@ impl fmt::Debug for Error {
                 .field("source", &inner.source)
                 .finish();
         }
-        f.write_str(inner.kind.text())?;
+        self.write_headline(f)?;
         self.context().try_for_each(|(name, value)| write!(f, "\n    {name}: {value}"))?;
-        show(f, |f| write_causes(f, self))
+        let numbered = causes(self).nth(1).is_some();
+        for (index, cause) in causes(self).enumerate() {
+            if index == 0 {
+                f.write_str("\n\nCaused by:")?;
+            }
+            f.write_str("\n    ")?;
+            if numbered {
+                write!(f, "{index}: ")?;
+            }
+            // Printed to a text first, because it may have several lines.
+            let text = ShowCause(cause).to_string();
+            f.write_str(&text.replace('\n', "\n    "))?;
+        }
+        Ok(())
     }
 }
 
-fn write_causes(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {
-    let numbered = causes(error).nth(1).is_some();
-    for (index, cause) in causes(error).enumerate() {
-        if index == 0 {
-            f.write_str("\n\nCaused by:")?;
+impl Error {
+    /// What failed: for a hook its name, otherwise what the kind says.
+    fn write_headline(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.inner.kind, self.get("hook")) {
+            (ErrorKind::Failed, Some(hook)) => write!(f, "`{hook}` failed"),
+            (ErrorKind::Panicked, Some(hook)) => write!(f, "`{hook}` panicked"),
+            (kind, _) => f.write_str(kind.text()),
         }
-        f.write_str("\n    ")?;
-        if numbered {
-            write!(f, "{index}: ")?;
-        }
-        f.write_str(&cause.to_string().replace('\n', "\n    "))?;
     }
-    Ok(())
+
+    fn is_of_a_hook(&self) -> bool {
+        matches!(self.inner.kind, ErrorKind::Failed | ErrorKind::Panicked)
+    }
+}
+
+struct ShowCause<'a>(&'a (dyn StdError + 'static));
+
+impl fmt::Display for ShowCause<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        show(f, |f| write!(f, "{}", self.0))
+    }
 }
 
 /// What caused the error, what caused that, and so on.
 pub(super) fn causes(error: &Error) -> impl Iterator<Item = &(dyn StdError + 'static)> {
-    std::iter::successors(error.source(), |&cause| cause.source())
+    chain(error.source())
+}
+
+/// A cause and what is behind it. An error of the user's that panics when it is asked for its cause has none.
+pub(crate) fn chain<'a>(
+    first: Option<&'a (dyn StdError + 'static)>,
+) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    std::iter::successors(first, |&cause| contain(|| cause.source()).ok().flatten())
 }
 
 fn write_value(f: &mut fmt::Formatter<'_>, name: &str, value: &str) -> fmt::Result {
@@ -77,10 +114,19 @@ fn write_value(f: &mut fmt::Formatter<'_>, name: &str, value: &str) -> fmt::Resu
         "message" | "type" | "interceptor" => write_short_type(f, value),
         "actor" | "child" | "parent" => write_path(f, value),
         _ => match value.char_indices().nth(VALUE) {
-            Some((end, _)) => write!(f, "{}…", &value[..end]),
-            None => f.write_str(value),
+            Some((end, _)) => {
+                write_line(f, &value[..end])?;
+                f.write_char('…')
+            }
+            None => write_line(f, value),
         },
     }
+}
+
+/// A text that may come from anywhere, on one line.
+fn write_line(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    text.chars()
+        .try_for_each(|c| if c.is_control() { write!(f, "{}", c.escape_default()) } else { f.write_char(c) })
 }
 
 /// A type without the modules of its parts: `Vec<Deposit>` for `alloc::vec::Vec<bank::Deposit>`.
@@ -190,6 +236,40 @@ Caused by:
             .with("message", "core::option::Option<(alloc::vec::Vec<bank::Deposit>, &str)>");
         let line = "the actor has stopped (actor: pekko://bank/user/$17, type: Account, message: Option<(Vec<Deposit>, &str)>)";
         assert_eq!(error.to_string(), line);
+    }
+
+    #[test]
+    fn a_hook_is_named_and_a_line_is_one_line() {
+        let error =
+            Error::new(ErrorKind::Panicked).with("actor", "pekko://bank/user/a").with("hook", "on_start");
+        assert_eq!(error.to_string(), "`on_start` panicked (actor: pekko://bank/user/a)");
+        let refused = Error::new(ErrorKind::Rejected).with("reason", "no\nERROR forged");
+        assert_eq!(refused.to_string(), "the message was rejected (reason: no\\nERROR forged)");
+    }
+
+    /// Panics when it is asked for its cause, or for its text.
+    #[derive(Debug)]
+    struct Broken;
+
+    impl fmt::Display for Broken {
+        fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+            panic!("display");
+        }
+    }
+
+    impl StdError for Broken {
+        fn source(&self) -> Option<&(dyn StdError + 'static)> {
+            panic!("source");
+        }
+    }
+
+    #[test]
+    fn an_error_that_panics_is_printed_without_it() {
+        let error = Error::new(ErrorKind::ChildFailed).because(Error::new(ErrorKind::Failed).because(Broken));
+        assert!(error.downcast_ref::<Overdrawn>().is_none() && error.downcast_ref::<Broken>().is_some());
+        for text in [format!("{error:#}"), format!("{error:?}")] {
+            assert!(text.contains("the handler failed") && text.contains("it panicked"), "{text}");
+        }
     }
 
     #[test]
