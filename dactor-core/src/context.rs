@@ -16,12 +16,11 @@ use crate::panic::{Panic, contain};
 use crate::post::Manner;
 use crate::reply::{Asker, Sink};
 use crate::shared::Head;
-use crate::stash::Stash;
 use crate::timers::Timers;
 use crate::watch::Watching;
 use crate::{
     Actor, ActorPath, ActorRef, Error, ErrorKind, Failure, Handler, Header, Headers, Message, Outcome, Pid,
-    Result, SentTo, Source, Spawn, System, Terminated,
+    Priority, Result, SentTo, Source, Spawn, System, Terminated,
 };
 
 /// What a handler or hook knows about its own actor, and about the message in hand.
@@ -37,8 +36,8 @@ pub struct Context<A: Actor> {
     watching: Option<Box<Watching>>,
     /// Since the first timer.
     pub(crate) timers: Option<Box<Exclusive<Timers<A>>>>,
-    /// Since the first message in it.
-    pub(crate) stash: Option<Box<Exclusive<Stash<A>>>>,
+    /// The lane in which the message in hand came.
+    pub(crate) lane: Priority,
     /// How many messages the stash holds.
     pub(crate) stash_capacity: usize,
     /// Since the first stream of this instance.
@@ -55,7 +54,7 @@ impl<A: Actor> Context<A> {
             idles: false,
             watching: None,
             timers: None,
-            stash: None,
+            lane: Priority::Normal,
             stash_capacity,
             streams: None,
         }
@@ -70,7 +69,6 @@ impl<A: Actor> Context<A> {
     /// The actor ends: what it has kept is refused.
     pub(crate) fn close(&mut self) {
         self.part_with_instance();
-        self.stash = None;
         self.abandon();
     }
 
@@ -94,6 +92,7 @@ impl<A: Actor> Context<A> {
     #[inline]
     pub(crate) fn rest(&mut self) -> Result<(), Panic> {
         self.promised = false;
+        self.lane = Priority::Normal;
         if self.headers.is_empty() && self.asker.is_none() { Ok(()) } else { self.let_go() }
     }
 

@@ -70,6 +70,8 @@ enum Kind<A> {
     Tell(Box<dyn Tells<A>>),
     /// From the kernel itself.
     Notice(Box<dyn Tells<A>>),
+    /// The end of another actor: a notice that comes behind all that the other actor sent.
+    Last(Box<dyn Tells<A>>),
     /// From a stream or a piped future. It takes no room, but is a letter like others.
     Item(Box<dyn Tells<A>>),
     Ask(Arc<dyn Asks<A>>),
@@ -111,7 +113,7 @@ impl<A: Actor> Envelope<A> {
     where
         A: Handler<Terminated>,
     {
-        Self { kind: Kind::Notice(Box::new(Obituary { terminated, watch })) }
+        Self { kind: Kind::Last(Box::new(Obituary { terminated, watch })) }
     }
 
     /// Says that the timer in this place is due.
@@ -129,7 +131,7 @@ impl<A: Actor> Envelope<A> {
 
     /// Whether it comes from somebody who would miss it.
     pub(crate) fn is_letter(&self) -> bool {
-        !matches!(self.kind, Kind::Notice(_))
+        !matches!(self.kind, Kind::Notice(_) | Kind::Last(_))
     }
 
     /// Whether its asker has given up.
@@ -137,15 +139,17 @@ impl<A: Actor> Envelope<A> {
         match &self.kind {
             Kind::Ask(ask) => ask.has_given_up(),
             Kind::Forward(forward) => forward.asker().is_some_and(Asker::has_given_up),
-            Kind::Tell(_) | Kind::Notice(_) | Kind::Item(_) => false,
+            Kind::Tell(_) | Kind::Notice(_) | Kind::Last(_) | Kind::Item(_) => false,
         }
     }
 
     pub(crate) fn message_type(&self) -> &'static str {
         match &self.kind {
-            Kind::Tell(tell) | Kind::Notice(tell) | Kind::Item(tell) | Kind::Forward(tell) => {
-                tell.message_type()
-            }
+            Kind::Tell(tell)
+            | Kind::Notice(tell)
+            | Kind::Last(tell)
+            | Kind::Item(tell)
+            | Kind::Forward(tell) => tell.message_type(),
             Kind::Ask(ask) => ask.message_type(),
         }
     }
@@ -153,7 +157,11 @@ impl<A: Actor> Envelope<A> {
     /// The message as a text, if it opted in and is still here.
     pub(crate) fn describe(&self) -> Option<String> {
         match &self.kind {
-            Kind::Tell(tell) | Kind::Notice(tell) | Kind::Item(tell) | Kind::Forward(tell) => tell.describe(),
+            Kind::Tell(tell)
+            | Kind::Notice(tell)
+            | Kind::Last(tell)
+            | Kind::Item(tell)
+            | Kind::Forward(tell) => tell.describe(),
             Kind::Ask(ask) => ask.describe(),
         }
     }
@@ -161,9 +169,11 @@ impl<A: Actor> Envelope<A> {
     /// Starts the handler. A message whose answer nobody wants any more is done at once.
     pub(crate) fn dispatch(self, scene: Scene<'_, A>) -> Running<'_> {
         match self.kind {
-            Kind::Tell(tell) | Kind::Notice(tell) | Kind::Item(tell) | Kind::Forward(tell) => {
-                tell.dispatch(scene)
-            }
+            Kind::Tell(tell)
+            | Kind::Notice(tell)
+            | Kind::Last(tell)
+            | Kind::Item(tell)
+            | Kind::Forward(tell) => tell.dispatch(scene),
             Kind::Ask(ask) => ask.dispatch(scene),
         }
     }
@@ -171,9 +181,11 @@ impl<A: Actor> Envelope<A> {
     /// Answers the asker, if there is one, that the message is not going to be handled.
     pub(crate) fn refuse(self, error: &Error) {
         match self.kind {
-            Kind::Tell(tell) | Kind::Notice(tell) | Kind::Item(tell) | Kind::Forward(tell) => {
-                tell.refuse(error)
-            }
+            Kind::Tell(tell)
+            | Kind::Notice(tell)
+            | Kind::Last(tell)
+            | Kind::Item(tell)
+            | Kind::Forward(tell) => tell.refuse(error),
             Kind::Ask(ask) => ask.refuse(error),
         }
     }
@@ -181,7 +193,9 @@ impl<A: Actor> Envelope<A> {
     /// The told message, to hand it back.
     pub(crate) fn into_message(self) -> Option<Box<dyn Any>> {
         match self.kind {
-            Kind::Tell(tell) | Kind::Notice(tell) | Kind::Item(tell) => Some(tell.into_any()),
+            Kind::Tell(tell) | Kind::Notice(tell) | Kind::Last(tell) | Kind::Item(tell) => {
+                Some(tell.into_any())
+            }
             Kind::Ask(_) | Kind::Forward(_) => None,
         }
     }
@@ -189,13 +203,17 @@ impl<A: Actor> Envelope<A> {
 
 impl<A: Actor> mailbox::Item for Envelope<A> {
     fn is_notice(&self) -> bool {
-        matches!(self.kind, Kind::Notice(_) | Kind::Item(_))
+        matches!(self.kind, Kind::Notice(_) | Kind::Last(_) | Kind::Item(_))
+    }
+
+    fn comes_last(&self) -> bool {
+        matches!(self.kind, Kind::Last(_))
     }
 
     #[inline]
     fn slot(&self) -> Option<&AtomicSlot> {
         match &self.kind {
-            Kind::Tell(_) | Kind::Notice(_) | Kind::Item(_) => None,
+            Kind::Tell(_) | Kind::Notice(_) | Kind::Last(_) | Kind::Item(_) => None,
             Kind::Ask(ask) => Some(ask.slot()),
             Kind::Forward(forward) => forward.asker().map(Asker::slot),
         }

@@ -1,6 +1,7 @@
 //! The lanes of a mailbox beside the normal one, and whose turn it is.
 
 use crate::Priority;
+use crate::mailbox::Aside;
 use crate::queue::Queue;
 
 /// The messages that are not of normal priority. Most mailboxes never have any.
@@ -9,17 +10,21 @@ pub(crate) struct Lanes<T> {
     high: Queue<T>,
     low: Queue<T>,
     turns: Turns,
+    /// What is put aside, once there was anything.
+    pub(crate) aside: Option<Box<Aside<T>>>,
 }
 
 impl<T> Default for Lanes<T> {
     fn default() -> Self {
-        Self { high: Queue::new(), low: Queue::new(), turns: Turns::default() }
+        Self { high: Queue::new(), low: Queue::new(), turns: Turns::default(), aside: None }
     }
 }
 
 impl<T> Lanes<T> {
     pub(crate) fn is_empty(&self) -> bool {
-        self.high.is_empty() && self.low.is_empty()
+        self.high.is_empty()
+            && self.low.is_empty()
+            && self.aside.as_ref().is_none_or(|aside| aside.len() == 0)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -37,7 +42,10 @@ impl<T> Lanes<T> {
 
     /// The lane to take from, if there is anything.
     pub(crate) fn choose(&mut self, normal: bool) -> Option<Priority> {
-        self.turns.choose(!self.high.is_empty(), normal, !self.low.is_empty())
+        let returned = |priority| self.aside.as_ref().is_some_and(|aside| aside.has_returned(priority));
+        let high = !self.high.is_empty() || returned(Priority::High);
+        let low = !self.low.is_empty() || returned(Priority::Low);
+        self.turns.choose(high, normal || returned(Priority::Normal), low)
     }
 
     /// Forgets who was passed over, when there is nobody left who could be: a lane that waits later waits anew.

@@ -54,15 +54,18 @@ struct Estate<A: Actor> {
 impl<A: Actor> Estate<A> {
     /// Refuses what will not be handled any more.
     fn close(&mut self) {
-        if mem::replace(&mut self.closed, true) {
-            return;
-        }
-        self.shared.head.family.close();
-        let rest = self.shared.mailbox.close();
+        // What was put aside is older than what waits, and `on_stop` may put something aside, too.
+        let aside = self.shared.mailbox.empty_stash();
+        let rest = if mem::replace(&mut self.closed, true) {
+            Queue::new()
+        } else {
+            self.shared.head.family.close();
+            self.shared.mailbox.close()
+        };
         let system = &self.shared.head.system;
         let closes = system.registry().is_closed();
-        for envelope in self.batch.by_ref().chain(rest).filter(Envelope::is_letter) {
-            if closes {
+        for envelope in aside.chain(self.batch.by_ref()).chain(rest).filter(Envelope::is_letter) {
+            if closes && !envelope.is_withdrawn() {
                 system.closing().lose_accepted();
             }
             self.shared.refuse(envelope);
@@ -289,14 +292,19 @@ impl<A: Actor> Alive<A> {
                 pause(&shared.head.slate, Progress::Spent).await;
                 continue;
             }
-            let next = if signals.overtaken() { shared.mailbox.pick(batch) } else { batch.pop_front() };
-            let Some(envelope) = next else {
+            let next = if signals.overtaken() {
+                shared.mailbox.pick(batch)
+            } else {
+                batch.pop_front().map(|envelope| (signals.lane(), envelope))
+            };
+            let Some((lane, envelope)) = next else {
                 if !refill(shared, batch, &mut linger, &mut handled).await {
                     return Left::Sound(StopReason::Drained);
                 }
                 continue;
             };
             handled += 1;
+            ctx.lane = lane;
             let Some(instance) = seed.instance() else {
                 unreachable!("a failed restart ends the loop");
             };
@@ -334,7 +342,6 @@ impl<A: Actor> Alive<A> {
     /// Does what the cell is called for beside its messages.
     async fn look_up(&mut self) -> Result<(), Left> {
         self.estate.shared.mailbox.answer_call();
-        self.ctx.unstashed().for_each(|envelope| self.estate.batch.push_front(envelope));
         self.ctx.ring();
         // One by one: a restart settles all that were there before it.
         while let Some(summons) = self.estate.shared.head.family.next_summons() {

@@ -13,6 +13,7 @@
 //!                                                           Waiting ◄─ lingering), handler pending ┘
 //! ```
 
+mod aside;
 mod chunks;
 mod members;
 mod withdraw;
@@ -24,6 +25,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
+pub(crate) use self::aside::Aside;
 use self::chunks::Chunks;
 use self::withdraw::{is_withdrawn, mark_taken, throw_away};
 use crate::Priority;
@@ -67,6 +69,11 @@ pub(crate) trait Item {
     /// Whether it comes from the kernel itself: such an item takes no room.
     fn is_notice(&self) -> bool;
 
+    /// Whether it comes behind everything that was sent before it, also in other lanes.
+    fn comes_last(&self) -> bool {
+        false
+    }
+
     /// Where it is, if there is an asker who may withdraw it.
     fn slot(&self) -> Option<&AtomicSlot> {
         None
@@ -82,6 +89,9 @@ impl Signals {
     const OVERTAKEN: u8 = 0b100;
     const CALLED: u8 = 0b1000;
     const MEMBERS: u8 = 0b1_0000;
+    const LANE: u8 = 0b110_0000;
+    const HIGH: u8 = 0b010_0000;
+    const LOW: u8 = 0b100_0000;
 
     /// How the actor has been asked to end.
     pub(crate) fn ending(self) -> Ending {
@@ -92,6 +102,15 @@ impl Signals {
     /// batch: see [`Mailbox::pick`].
     pub(crate) fn overtaken(self) -> bool {
         self.0 & Self::OVERTAKEN != 0
+    }
+
+    /// The lane of the batch: of the one message that a cell with a bound takes at a time, else the normal one.
+    pub(crate) fn lane(self) -> Priority {
+        match self.0 & Self::LANE {
+            Self::HIGH => Priority::High,
+            Self::LOW => Priority::Low,
+            _ => Priority::Normal,
+        }
     }
 
     /// Whether there is something else to look at than messages: a timer is due, or the actor's family wants something.
@@ -188,12 +207,19 @@ struct Inner<T> {
 
 impl<T: Item> Inner<T> {
     fn len(&self) -> usize {
+        self.lanes_len() + self.aside().map_or(0, Aside::len)
+    }
+
+    /// How many messages are in the lanes, without what is put aside.
+    fn lanes_len(&self) -> usize {
         let chunked = self.chunks.as_ref().map_or(0, |chunks| chunks.len());
         chunked + self.queue.len() + self.lanes.as_ref().map_or(0, |lanes| lanes.len())
     }
 
     fn is_full(&self) -> bool {
-        self.bound.as_ref().is_some_and(|bound| self.wanted() - bound.notices >= bound.limit.capacity)
+        self.bound.as_ref().is_some_and(|bound| {
+            self.lanes_len() - self.withdrawn as usize - bound.notices >= bound.limit.capacity
+        })
     }
 
     /// Whether a sender has to wait, and may.
@@ -235,6 +261,13 @@ impl<T: Item> Inner<T> {
     }
 
     fn pop(&mut self, priority: Priority) -> Option<T> {
+        if let Some(aside) = self.aside_mut() {
+            aside.note_left(priority, 1);
+            if let Some(returned) = aside.pop_returned(priority) {
+                mark_taken(&returned);
+                return Some(returned);
+            }
+        }
         let popped = self.lane(priority).pop_front()?;
         mark_taken(&popped);
         if let Some(bound) = &mut self.bound {
@@ -255,8 +288,13 @@ impl<T: Item> Inner<T> {
         let notices = self.bound.as_ref().map_or(0, |bound| bound.notices);
         let normal = self.queue.len() > notices;
         let lowest = self.lanes.as_ref().and_then(|lanes| lanes.lowest(normal)).unwrap_or_default();
-        let oldest = self.lane(lowest).extract(|message| !message.is_notice() && !is_withdrawn(message))?;
+        let lane = self.lane(lowest);
+        let at = lane.iter().position(|message| !message.is_notice() && !is_withdrawn(message))?;
+        let oldest = lane.remove(at)?;
         mark_taken(&oldest);
+        if let Some(aside) = self.aside_mut() {
+            aside.note_removed(lowest, at);
+        }
         if let Some(bound) = &mut self.bound {
             bound.pop(&oldest, lowest);
         }
@@ -264,13 +302,13 @@ impl<T: Item> Inner<T> {
     }
 
     /// The message whose turn it is.
-    fn next(&mut self) -> Option<T> {
+    fn next(&mut self) -> Option<(Priority, T)> {
         let normal = !self.queue.is_empty();
         let lane = match &mut self.lanes {
             Some(lanes) => lanes.choose(normal)?,
             None => Priority::Normal,
         };
-        self.pop(lane)
+        self.pop(lane).map(|message| (lane, message))
     }
 
     /// Whether it is open to the caller.
@@ -305,7 +343,9 @@ impl<T: Item> Inner<T> {
             Some(Overflow::DropNewest) => Refusal::Dropped(message, Nudge::Nothing),
             Some(Overflow::DropOldest) => {
                 self.put(message, priority);
-                match self.evict() {
+                let evicted = self.evict();
+                self.release_due();
+                match evicted {
                     Some(oldest) => Refusal::Dropped(oldest, self.nudge(Heeds::All)),
                     None => unreachable!("a full queue is not empty"),
                 }
@@ -371,6 +411,18 @@ impl<T: Item> Mailbox<T> {
         let overtaken = inner.has_lanes() && inner.bound.is_none();
         if overtaken != self.signals().overtaken() {
             self.set_signals(Signals::OVERTAKEN, if overtaken { Signals::OVERTAKEN } else { 0 });
+        }
+    }
+
+    /// Tells the cell the lane of the message that it gets. The lock is held.
+    fn show_lane(&self, lane: Priority) {
+        if lane != self.signals().lane() {
+            let bits = match lane {
+                Priority::High => Signals::HIGH,
+                Priority::Normal => 0,
+                Priority::Low => Signals::LOW,
+            };
+            self.set_signals(Signals::LANE, bits);
         }
     }
 
@@ -451,7 +503,11 @@ impl<T: Item> Mailbox<T> {
             bound.join(notice, Priority::Normal, None);
             return Ok(Nudge::Nothing);
         }
-        inner.put(notice, Priority::Normal);
+        if notice.comes_last() {
+            inner.put_last(notice);
+        } else {
+            inner.put(notice, Priority::Normal);
+        }
         Ok(inner.nudge(Heeds::All))
     }
 
@@ -533,13 +589,18 @@ impl<T: Item> Mailbox<T> {
         }
         if inner.bound.is_some() {
             // A bounded queue holds all but the one in hand.
-            inner.next().into_iter().for_each(|message| batch.push_back(message));
+            if let Some((lane, message)) = inner.next() {
+                batch.push_back(message);
+                self.show_lane(lane);
+            }
             inner.sweep(&mut garbage);
+            inner.release_due();
             let wakers = inner.admit_waiters(&mut garbage);
             drop(inner);
             wakers.into_iter().flatten().for_each(Waker::wake);
         } else {
             inner.fill(batch, &mut garbage);
+            inner.release_due();
             drop(inner);
         }
         throw_away(garbage);
@@ -548,25 +609,28 @@ impl<T: Item> Mailbox<T> {
 
     /// The next message of a cell whose batch has been [overtaken](Signals::overtaken): the batch is the front of the
     /// normal lane.
-    pub(crate) fn pick(&self, batch: &mut Queue<T>) -> Option<T> {
+    pub(crate) fn pick(&self, batch: &mut Queue<T>) -> Option<(Priority, T)> {
         let mut garbage = Vec::new();
         let mut inner = self.lock();
         if batch.is_empty() {
             inner.fill(batch, &mut garbage);
         }
-        let Inner { queue, lanes, .. } = &mut *inner;
-        let chosen = lanes.as_mut().and_then(|lanes| Some((lanes.choose(!batch.is_empty())?, lanes)));
-        let picked = match chosen {
-            Some((Priority::Normal, _)) | None => batch.pop_front(),
-            Some((other, lanes)) => lanes.lane(queue, other).pop_front(),
+        let chosen = inner.lanes.as_mut().and_then(|lanes| lanes.choose(!batch.is_empty()));
+        let lane = chosen.unwrap_or_default();
+        let picked = match lane {
+            // The batch has left its lane before.
+            Priority::Normal if !inner.aside().is_some_and(|aside| aside.has_returned(lane)) => {
+                batch.pop_front()
+            }
+            _ => inner.pop(lane),
         };
-        picked.iter().for_each(mark_taken);
         inner.sweep(&mut garbage);
+        inner.release_due();
         inner.lanes.iter_mut().for_each(|lanes| lanes.settle());
         self.mind_lanes(&inner);
         drop(inner);
         throw_away(garbage);
-        picked
+        picked.map(|message| (lane, message))
     }
 
     /// Registers the waker of a cell whose handler is pending. `true` when the actor has been killed.
@@ -582,6 +646,7 @@ impl<T: Item> Mailbox<T> {
         let mut inner = self.lock();
         (inner.open, inner.members) = (false, false);
         inner.phase = Phase::Scheduled;
+        inner.release_all();
         let tail = mem::take(&mut inner.queue);
         let mut rest = match inner.chunks.take() {
             Some(chunks) => chunks.into_items().chain(tail).collect(),
@@ -623,6 +688,10 @@ impl<T: Item> Mailbox<T> {
 impl Item for u32 {
     fn is_notice(&self) -> bool {
         *self >= 1000
+    }
+
+    fn comes_last(&self) -> bool {
+        *self >= 2000
     }
 }
 

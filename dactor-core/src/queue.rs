@@ -39,27 +39,6 @@ impl<T> Queue<T> {
         if self.first.is_some() { self.first.take() } else { self.rest.pop_front() }
     }
 
-    /// Puts an item in front of all others.
-    pub(crate) fn push_front(&mut self, item: T) {
-        if self.rest.capacity() == 0 && self.first.is_none() {
-            self.first = Some(item);
-        } else {
-            if let Some(first) = self.first.take() {
-                self.rest.push_front(first);
-            }
-            self.rest.push_front(item);
-        }
-    }
-
-    /// Takes the first item out that is wanted.
-    pub(crate) fn extract(&mut self, wanted: impl Fn(&T) -> bool) -> Option<T> {
-        if let Some(first) = self.first.take_if(|first| wanted(first)) {
-            return Some(first);
-        }
-        let at = self.rest.iter().position(wanted)?;
-        self.rest.remove(at)
-    }
-
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.first.iter().chain(&self.rest)
     }
@@ -143,20 +122,6 @@ mod tests {
             }
             assert!(queue.by_ref().eq((0..rounds).map(|number| number + 10)));
             assert_eq!((queue.pop_front(), queue.len()), (None, 0));
-        }
-    }
-
-    #[test]
-    fn an_item_can_be_put_in_front_or_taken_out() {
-        for rest in 0..4 {
-            let mut queue = Queue::new();
-            (0..rest).for_each(|number| queue.push_back(number));
-            queue.push_front(-1);
-            queue.push_front(-2);
-            assert_eq!(queue.extract(|number| *number == 7), None);
-            assert_eq!(queue.extract(|number| *number < 0), Some(-2));
-            assert_eq!(queue.extract(|number| *number > 0), (rest > 1).then_some(1));
-            assert!(queue.eq([-1].into_iter().chain((0..rest).filter(|number| *number != 1))));
         }
     }
 

@@ -225,8 +225,9 @@ pub trait Asker: Send + Sync {
     fn has_given_up(&self) -> bool;
     /// Where its message is.
     fn slot(&self) -> &AtomicSlot;
-    /// Its message comes into the mailbox of an actor, whose lock is held. `false` when the asker has given up.
-    fn enter(&self, slot: AtSlot, holder: &HolderRef) -> bool;
+    /// Its message comes into the mailbox of an actor, whose lock is held; of another one than before, or back into the
+    /// one that it was in. `false` when the asker has given up.
+    fn enter(&self, slot: AtSlot, holder: Option<&HolderRef>) -> bool;
     /// Is cancelled when the answer is not wanted any more.
     fn gone(&self) -> CancellationToken;
     /// Somebody else than the handler is to answer.
@@ -280,13 +281,13 @@ impl<M: Message> Asker for Reply<M> {
         &self.slot
     }
 
-    fn enter(&self, AtSlot(slot): AtSlot, holder: &HolderRef) -> bool {
+    fn enter(&self, AtSlot(slot): AtSlot, holder: Option<&HolderRef>) -> bool {
         let mut state = self.lock();
         if state.abandoned {
             return false;
         }
         self.slot.set(slot);
-        let before = state.holder.replace(HolderRef(holder.0.clone()));
+        let before = holder.and_then(|holder| state.holder.replace(HolderRef(holder.0.clone())));
         drop(state);
         drop(before);
         true

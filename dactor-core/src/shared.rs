@@ -290,7 +290,7 @@ impl<A: Actor> Shared<A> {
         priority: Priority,
     ) -> Result<Delivered> {
         let holder = HolderRef(self.clone());
-        let enter = |_: &Envelope<A>, slot| asker.enter(AtSlot(slot), &holder);
+        let enter = |_: &Envelope<A>, slot| asker.enter(AtSlot(slot), Some(&holder));
         let member = self.member();
         let pushed = self.mailbox.push_or_join_forwarded(envelope, priority, enter);
         drop(member);

@@ -10,6 +10,10 @@ pub(crate) enum Slot {
     Queued,
     /// In line for room.
     InLine,
+    /// In the stash.
+    Held,
+    /// Back from the stash, in front of its lane.
+    Returned,
     /// With the actor, or refused: in no mailbox.
     Taken,
     /// Its asker has given up, and the mailbox has not thrown it away yet.
@@ -32,7 +36,9 @@ impl AtomicSlot {
         match self.0.load(Ordering::Relaxed) {
             0 => Slot::Queued,
             1 => Slot::InLine,
-            2 => Slot::Taken,
+            2 => Slot::Held,
+            3 => Slot::Returned,
+            4 => Slot::Taken,
             _ => Slot::Withdrawn,
         }
     }

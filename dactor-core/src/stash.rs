@@ -1,13 +1,9 @@
 //! Messages that an actor has put aside for later.
 
 use std::any::type_name;
-use std::collections::VecDeque;
-use std::sync::Arc;
 
 use crate::context::into_sink;
-use crate::envelope::Envelope;
-use crate::exclusive::Exclusive;
-use crate::shared::{Control, Shared};
+use crate::reply::AtSlot;
 use crate::{Actor, Context, ErrorKind, Failure, Outcome, SentTo};
 
 /// How many messages a stash holds, unless the spawn says otherwise.
@@ -48,7 +44,7 @@ impl<A: Actor> Context<A> {
     /// Puts the message in hand aside, until [`unstash_all`](Self::unstash_all). The handler returns the value.
     ///
     /// Whoever asked goes on waiting: headers, deadline and cancellation stay with the message. Interceptors see it
-    /// twice, when it is put aside and when it is handled.
+    /// twice, when it is put aside and when it is handled. An asker who gives up takes its message out of the stash.
     ///
     /// A restart keeps the stash and puts it back, so that the fresh instance handles it first. When the actor ends, what
     /// is in it becomes dead letters, and its askers are told [`Stopped`](ErrorKind::Stopped): an actor that drains
@@ -62,19 +58,19 @@ impl<A: Actor> Context<A> {
     /// reply.
     pub fn stash<M: SentTo<A>>(&mut self, message: M) -> Outcome<M::Reply> {
         let shared = &self.myself.shared;
-        let asker = self.asker.clone().filter(|_| !self.promised);
-        let stash = self.stash.get_or_insert_with(|| Box::new(Exclusive::new(Stash::new(shared.clone()))));
-        let stash = stash.get();
-        if stash.len() >= self.stash_capacity {
+        // Nothing else puts messages into the stash: what has room now has room below.
+        if shared.mailbox.stashed() >= self.stash_capacity {
             let error = shared.error(ErrorKind::StashFull, type_name::<M>());
             return Err(error.with("capacity", self.stash_capacity).into());
         }
         let headers = self.headers.clone();
-        stash.held.push_back(match asker.map(into_sink::<M::Reply>) {
-            None => message.into_tell(headers),
+        let asker = self.asker.clone().filter(|_| !self.promised);
+        match asker.map(into_sink::<M::Reply>) {
+            None => shared.mailbox.stash(message.into_tell(headers), self.lane, |_| true),
             Some(Some(sink)) => {
                 sink.pass_on();
-                message.into_forward(headers, sink)
+                let envelope = message.into_forward(headers, sink.clone());
+                shared.mailbox.stash(envelope, self.lane, |slot| sink.enter(AtSlot(slot), None));
             }
             Some(None) => {
                 let error = shared.error(ErrorKind::Unsupported, type_name::<M>());
@@ -82,85 +78,21 @@ impl<A: Actor> Context<A> {
                     .with("because", "the message in hand wants a reply of another type")
                     .into());
             }
-        });
+        }
         self.promised = true;
         Err(Failure::promise())
     }
 
-    /// Puts everything that is stashed back in front of the mailbox, in the order in which it was stashed. Messages of a
-    /// higher priority still come before it.
+    /// Puts everything that is stashed back in front of the mailbox, in the order in which it was stashed. Each message
+    /// keeps the priority it came with: it comes before all that waits in its lane, and messages of a higher priority
+    /// still come before it. It was accepted before, so it takes no room in a bounded mailbox, and does not count for
+    /// load shedding.
     pub fn unstash_all(&mut self) {
-        if let Some(stash) = &mut self.stash {
-            let Stash { held, released, .. } = stash.get();
-            released.append(held);
-            // The cell fetches it before its next message.
-            self.myself.shared.call();
-        }
+        self.myself.shared.mailbox.unstash();
     }
 
-    /// How many messages are stashed.
+    /// How many messages are stashed, without asks that were given up since.
     pub fn stashed(&mut self) -> usize {
-        self.stash.as_mut().map_or(0, |stash| stash.get().held.len())
-    }
-
-    /// What is to be handled next, the last first.
-    pub(crate) fn unstashed(&mut self) -> impl Iterator<Item = Envelope<A>> {
-        let released = self.stash.as_mut().map(|stash| std::mem::take(&mut stash.get().released));
-        released.into_iter().flatten().rev()
-    }
-}
-
-/// The messages that one actor has put aside. Dropped, it refuses them.
-pub(crate) struct Stash<A: Actor> {
-    shared: Arc<Shared<A>>,
-    held: VecDeque<Envelope<A>>,
-    /// On their way back to the mailbox.
-    released: VecDeque<Envelope<A>>,
-}
-
-impl<A: Actor> Stash<A> {
-    fn new(shared: Arc<Shared<A>>) -> Self {
-        Self { shared, held: VecDeque::new(), released: VecDeque::new() }
-    }
-
-    fn len(&self) -> usize {
-        self.held.len() + self.released.len()
-    }
-}
-
-impl<A: Actor> Drop for Stash<A> {
-    fn drop(&mut self) {
-        for envelope in self.released.drain(..).chain(self.held.drain(..)) {
-            self.shared.refuse(envelope);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::path::Guardian;
-    use crate::puppet::{Puppet, puppet, system};
-    use crate::{Handler, Headers, Message};
-
-    struct Note;
-    impl Message for Note {
-        type Reply = ();
-    }
-
-    impl Handler<Note> for Puppet {
-        async fn handle(&mut self, _: Note, _: &mut Context<Self>) -> Outcome<()> {
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn what_is_on_its_way_back_takes_room() {
-        let mut stash = Stash::new(puppet(&system(), Guardian::User));
-        for (held, released) in [(0, 0), (1, 0), (1, 2), (0, 2)] {
-            let notes = |count| (0..count).map(|_| Envelope::tell(Note, Headers::default())).collect();
-            (stash.held, stash.released) = (notes(held), notes(released));
-            assert_eq!(stash.len(), held + released);
-        }
+        self.myself.shared.mailbox.stashed()
     }
 }

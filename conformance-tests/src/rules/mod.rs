@@ -52,6 +52,7 @@ mod shed;
 mod shutdown;
 mod start;
 mod stash;
+mod stashed;
 mod stop;
 mod streams;
 mod supervision;
@@ -101,6 +102,7 @@ static ALL: &[&[Rule]] = &[
     overdue::RULES,
     timer_ends::RULES,
     stash::RULES,
+    stashed::RULES,
     streams::RULES,
     shutdown::RULES,
     phases::RULES,

@@ -56,6 +56,10 @@ impl<T> Chunks<T> {
         item
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.full.iter().flat_map(Queue::iter)
+    }
+
     pub(super) fn into_items(self) -> impl Iterator<Item = T> {
         self.full.into_iter().flatten()
     }

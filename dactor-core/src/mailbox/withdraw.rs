@@ -8,7 +8,7 @@
 use super::*;
 use crate::panic::discard;
 
-const LANES: [Priority; 3] = [Priority::High, Priority::Normal, Priority::Low];
+pub(super) const LANES: [Priority; 3] = [Priority::High, Priority::Normal, Priority::Low];
 
 /// Whether the asker of this item has given up.
 pub(super) fn is_withdrawn<T: Item>(item: &T) -> bool {
@@ -26,13 +26,18 @@ pub(super) fn mark_taken<T: Item>(item: &T) {
 impl<T: Item> Inner<T> {
     /// How many messages wait that are still wanted, notices among them.
     pub(super) fn wanted(&self) -> usize {
-        self.len() - self.withdrawn as usize
+        self.len() - self.withdrawn as usize - self.aside().map_or(0, Aside::withdrawn)
     }
 
     /// An item that was in this place has been withdrawn.
     fn note_withdrawn(&mut self, slot: Slot, garbage: &mut Vec<T>) {
         match (slot, &mut self.bound) {
             (Slot::InLine, Some(bound)) => bound.note_withdrawn(garbage),
+            (Slot::Held | Slot::Returned, _) => {
+                if let Some(aside) = self.aside_mut() {
+                    aside.note_withdrawn(slot, garbage);
+                }
+            }
             _ => {
                 self.withdrawn += 1;
                 self.sweep(garbage);
@@ -53,7 +58,7 @@ impl<T: Item> Inner<T> {
         for priority in LANES {
             self.trim(priority, garbage);
         }
-        if 2 * self.withdrawn as usize > self.len() {
+        if 2 * self.withdrawn as usize > self.lanes_len() {
             LANES.into_iter().for_each(|priority| self.compact(priority, garbage));
             self.withdrawn = 0;
         }
@@ -68,6 +73,9 @@ impl<T: Item> Inner<T> {
             while let Some(item) = chunks.pop_front_if(is_withdrawn) {
                 self.withdrawn -= 1;
                 garbage.push(item);
+                if let Some(aside) = self.lanes.as_mut().and_then(|lanes| lanes.aside.as_mut()) {
+                    aside.note_removed(priority, 0);
+                }
             }
             if !chunks.is_empty() {
                 return;
@@ -77,8 +85,11 @@ impl<T: Item> Inner<T> {
         while let Some(lane) = self.existing_lane(priority) {
             let first = lane.iter().position(|item| !past_notices || !item.is_notice());
             let first = first.filter(|&at| lane.iter().nth(at).is_some_and(is_withdrawn));
-            let Some(item) = first.and_then(|at| lane.remove(at)) else { return };
+            let Some((at, item)) = first.and_then(|at| Some((at, lane.remove(at)?))) else { return };
             self.withdrawn -= 1;
+            if let Some(aside) = self.aside_mut() {
+                aside.note_removed(priority, at);
+            }
             if let Some(bound) = &mut self.bound {
                 bound.pop(&item, priority);
             }
@@ -91,6 +102,10 @@ impl<T: Item> Inner<T> {
         if priority == Priority::Normal
             && let Some(chunks) = self.chunks.take()
         {
+            if let Some(aside) = self.lanes.as_mut().and_then(|lanes| lanes.aside.as_mut()) {
+                let items = chunks.iter().chain(self.queue.iter());
+                aside.note_compacted(priority, items.map(|item| !is_withdrawn(item)));
+            }
             for item in chunks.into_items().chain(mem::take(&mut self.queue)) {
                 if is_withdrawn(&item) {
                     garbage.push(item);
@@ -101,11 +116,15 @@ impl<T: Item> Inner<T> {
             return;
         }
         let Self { queue, lanes, bound, .. } = self;
-        let lane = match (lanes, priority) {
+        let mut aside = lanes.as_mut().and_then(|lanes| lanes.aside.take());
+        let lane = match (lanes.as_mut(), priority) {
             (_, Priority::Normal) => queue,
             (Some(lanes), _) => lanes.lane(queue, priority),
             (None, _) => return,
         };
+        if let Some(aside) = &mut aside {
+            aside.note_compacted(priority, lane.iter().map(|item| !is_withdrawn(item)));
+        }
         if let Some(bound) = bound {
             bound.compact(
                 priority,
@@ -113,9 +132,12 @@ impl<T: Item> Inner<T> {
             );
         }
         lane.split_off(is_withdrawn, garbage);
+        if let Some(lanes) = lanes {
+            lanes.aside = aside;
+        }
     }
 
-    fn existing_lane(&mut self, priority: Priority) -> Option<&mut Queue<T>> {
+    pub(super) fn existing_lane(&mut self, priority: Priority) -> Option<&mut Queue<T>> {
         (self.lanes.is_some() || priority == Priority::Normal).then(|| self.lane(priority))
     }
 
@@ -126,6 +148,9 @@ impl<T: Item> Inner<T> {
         match &mut self.chunks {
             Some(chunks) if !chunks.is_empty() => chunks.take(batch),
             _ => mem::swap(&mut self.queue, batch),
+        }
+        if let Some(aside) = self.aside_mut() {
+            aside.note_left(Priority::Normal, batch.len());
         }
         if self.withdrawn > 0 {
             self.sort_out(batch, garbage);
@@ -152,7 +177,11 @@ impl<T: Item> Inner<T> {
             if let Some(slot) = message.slot() {
                 slot.set(Slot::Queued);
             }
-            self.put(message, priority);
+            if message.comes_last() {
+                self.put_last(message);
+            } else {
+                self.put(message, priority);
+            }
             wakers.get_or_insert_default().extend(waker);
         }
         wakers
@@ -168,6 +197,7 @@ impl<T: Item> Mailbox<T> {
         let mut inner = self.lock();
         let Some(slot) = give_up() else { return Nudge::Nothing };
         inner.note_withdrawn(slot, &mut garbage);
+        inner.release_due();
         let wakers = inner.admit_waiters(&mut garbage);
         let nudge = if wakers.is_some() { inner.nudge(Heeds::All) } else { Nudge::Nothing };
         self.mind_lanes(&inner);

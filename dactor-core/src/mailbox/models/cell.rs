@@ -111,8 +111,11 @@ impl<'a> Cell<'a> {
             self.look_up();
             return true;
         }
-        let next =
-            if signals.overtaken() { self.mailbox.pick(&mut self.batch) } else { self.batch.pop_front() };
+        let next = if signals.overtaken() {
+            self.mailbox.pick(&mut self.batch).map(|(_, message)| message)
+        } else {
+            self.batch.pop_front()
+        };
         let taken = mem::take(&mut self.taken);
         match next {
             Some(message) => self.handled.push(message),

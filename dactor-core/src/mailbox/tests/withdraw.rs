@@ -14,6 +14,10 @@ impl Item for Ask {
         self.0 >= 1000
     }
 
+    fn comes_last(&self) -> bool {
+        self.0 >= 2000
+    }
+
     fn slot(&self) -> Option<&AtomicSlot> {
         self.1.as_deref()
     }
@@ -155,4 +159,63 @@ fn shedding_goes_by_what_is_wanted() {
     assert!(mailbox.push(told(4), Normal).is_ok() && mailbox.push(told(5), Normal).is_ok());
     assert!(matches!(mailbox.push(told(9), Normal), Err(Refusal::Overloaded(..))));
     assert_eq!(numbers(mailbox.close()), [4, 5]);
+}
+
+#[test]
+fn a_stash_holds_what_is_wanted() {
+    let mailbox = mailbox(None);
+    let asks: Vec<_> = (0..100).map(ask).collect();
+    for ask in &asks {
+        mailbox.stash(ask.clone(), [Normal, High, Low][ask.0 as usize % 3], |slot| {
+            ask.slot().unwrap().set(slot);
+            true
+        });
+    }
+    asks.iter().filter(|ask| ask.0 % 10 != 9).for_each(|ask| withdraw(&mailbox, ask));
+    assert_eq!((mailbox.stashed(), mailbox.len()), (10, 0));
+    mailbox.unstash();
+    assert_eq!((mailbox.stashed(), mailbox.len()), (0, 10));
+    (0..5).for_each(|ten| withdraw(&mailbox, &asks[ten * 10 + 9]));
+    assert_eq!(mailbox.len(), 5);
+    let mut left = numbers(mailbox.empty_stash());
+    left.sort_unstable();
+    assert_eq!(left, [59, 69, 79, 89, 99]);
+}
+
+/// A notice that comes last is due when all that was sent before it is taken or withdrawn, in whatever order.
+#[test]
+fn a_notice_does_not_wait_for_what_is_withdrawn() {
+    struct Case {
+        withdrawn: Vec<usize>,
+        expected: Vec<u32>,
+    }
+    let all: Vec<u32> = (0..12).collect();
+    let cases = [
+        Case { withdrawn: vec![], expected: all.clone() },
+        Case { withdrawn: vec![0, 1, 2], expected: all[3..].to_vec() },
+        Case { withdrawn: vec![11, 10, 9, 8, 7], expected: all[..7].to_vec() },
+        Case { withdrawn: (1..12).rev().collect(), expected: vec![0] },
+        Case { withdrawn: (0..12).collect(), expected: vec![] },
+    ];
+    for Case { withdrawn, mut expected } in cases {
+        let mailbox = mailbox(limit(100, Overflow::Reject));
+        let asks: Vec<_> = (0..12).map(ask).collect();
+        let later: Vec<_> = (20..32).map(ask).collect();
+        let lane = |ask: &Ask| [Low, High, Normal][ask.0 as usize % 3];
+        asks.iter().for_each(|ask| drop(mailbox.push(ask.clone(), lane(ask))));
+        let _ = mailbox.notify(told(2000));
+        later.iter().for_each(|ask| drop(mailbox.push(ask.clone(), Low)));
+        withdrawn.iter().for_each(|&at| withdraw(&mailbox, &asks[at]));
+        later.iter().step_by(2).for_each(|ask| withdraw(&mailbox, ask));
+        let mut order = Vec::new();
+        while !order.contains(&2000) {
+            let next = take(&mailbox);
+            assert!(!next.is_empty(), "{order:?}");
+            order.extend(next);
+        }
+        order.retain(|number| *number < 20);
+        order.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(order, expected);
+    }
 }
