@@ -51,7 +51,7 @@ impl Settings {
     pub fn impatient(mut self) -> Self {
         self.patience = Duration::from_millis(700);
         self.watchdog = Duration::from_secs(5);
-        self.random = self.random.min(Duration::from_secs(2));
+        self.random = Duration::from_secs(2);
         self
     }
 }

@@ -220,7 +220,7 @@ impl Author {
             9 | 10 if self.features.watches => Step::Watch(self.slot()),
             11 if self.features.watches => Step::Unwatch(self.slot()),
             12 | 13 if self.features.stash => Step::Unstash,
-            14 if self.features.own_messages && depth > 0 => self.own_message(depth - 1),
+            14 | 15 if self.features.own_messages && depth > 0 => self.own_message(depth - 1),
             _ => Step::Sleep(self.short()),
         }
     }

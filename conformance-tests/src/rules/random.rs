@@ -13,6 +13,7 @@ pub(super) static RULES: &[Rule] = &[
         "What two features do together is in no other rule; a seed shows it again.",
         body!(simulated),
     )
+    .spi(&["loses-wakes", "ends-when-idle", "drops-cell", "outlives-cell"])
     .pace(Pace::Driven),
     Rule::must(
         "RANDOM-02",
