@@ -16,6 +16,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry as Slot;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
@@ -318,8 +319,8 @@ fn cycle(table: &Table, first: Pid) -> Option<Vec<Pid>> {
             }
             if wait.actor == first {
                 found.get_or_insert(pid);
-            } else if !seen.contains_key(&wait.actor) {
-                seen.insert(wait.actor, pid);
+            } else if let Slot::Vacant(unseen) = seen.entry(wait.actor) {
+                unseen.insert(pid);
                 next.push(wait.actor);
             }
         }
@@ -332,9 +333,12 @@ fn cycle(table: &Table, first: Pid) -> Option<Vec<Pid>> {
     Some(way)
 }
 
+/// An ask that fails to break a cycle: its asker, its reply, and the actors of the cycle from the asker on.
+type Victim = (Pid, Arc<dyn Asker>, Vec<(Pid, System)>);
+
 /// The ask of a cycle that is to fail, its asker, and the actors of the cycle from there: one whose message no handler
 /// has, the first from the actor that closed the cycle, or else simply the first.
-fn victim(table: &Table, cycle: &[Pid]) -> Option<(Pid, Arc<dyn Asker>, Vec<(Pid, System)>)> {
+fn victim(table: &Table, cycle: &[Pid]) -> Option<Victim> {
     let asks = || {
         (0..cycle.len()).filter_map(|index| {
             let next = cycle[(index + 1) % cycle.len()];

@@ -24,6 +24,8 @@ pub struct Spawn<A: Actor> {
     stage: Stage<A>,
 }
 
+// Boxing the plan would cost every spawn an allocation.
+#[allow(clippy::large_enum_variant)]
 enum Stage<A: Actor> {
     Configured(Plan<A>),
     Starting(Starting<A>),

@@ -86,8 +86,8 @@ impl ActorTree for LiveTree<'_> {
                 .registry()
                 .by_number(Pid::from_number(number))
                 .filter(|actor| actor.head().name.is_none() && node.is_parent_of(actor.head())),
-            (None, Node::Guardian(guardian)) => self.0.registry().get(*guardian, &*unescape(name)?),
-            (None, Node::Actor(actor)) => actor.head().family.child(&*unescape(name)?),
+            (None, Node::Guardian(guardian)) => self.0.registry().get(*guardian, &unescape(name)?),
+            (None, Node::Actor(actor)) => actor.head().family.child(&unescape(name)?),
         };
         child.filter(|child| uid.is_none_or(|uid| uid.get() == child.pid().get())).map(Node::Actor)
     }
