@@ -12,7 +12,7 @@ use dactor::prelude::*;
 use dactor::{Directive, Error, Failure, Supervision};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id};
-use tracing::{Instrument, Level, Subscriber};
+use tracing::{Level, Subscriber};
 use tracing_subscriber::layer::{Context as LayerContext, Layer, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 
@@ -284,7 +284,7 @@ fn a_stashed_ask_keeps_its_enclosing_span() {
         let system = builder().with(Trace::install).build().unwrap();
         let later = system.spawn(Later(false)).name("later").await.unwrap();
         let outer = tracing::info_span!("outer");
-        let asked = async { later.ask(First).enqueue().unwrap() }.instrument(outer).await;
+        let asked = outer.in_scope(|| later.ask(First).enqueue().unwrap());
         later.ask(Second).await.unwrap();
         assert_eq!(asked.await.unwrap(), 1);
         let expected = vec!["outer".to_owned(), "handle later".to_owned()];

@@ -77,10 +77,9 @@ fn find(subject: &dyn Subject, runtime: Runtime, budget: Duration, first: u64) -
         let times = if only.is_some() { AGAIN } else { 1 };
         if let Some(found) = attempts(&program, subject, runtime, times) {
             let about = gist(&found.0);
-            if !findings.contains_key(&about) {
-                let finding = cut_down(Finding::new(Some(seed), &program, found), subject, runtime, budget);
-                findings.insert(about, finding);
-            }
+            findings.entry(about).or_insert_with(|| {
+                cut_down(Finding::new(Some(seed), &program, found), subject, runtime, budget)
+            });
         }
         progress.show(count, seed, findings.len());
         let enough = !all && !findings.is_empty();

@@ -422,7 +422,7 @@ impl Descend {
             Some((self.desks[from].clone(), Self { desks, from, seed, asks }.into_message()))
         };
         let (first, second) = (ask(), ask());
-        match (first, second, self.seed % 3 == 0) {
+        match (first, second, self.seed.is_multiple_of(3)) {
             (Some((to, message)), Some((other, again)), true) => {
                 let (one, two) = tokio::join!(to.ask(message), other.ask(again));
                 one?;

@@ -16,7 +16,8 @@ pub(super) fn check(model: &Model<'_>) -> Option<String> {
                 watches.entry((by, target)).or_insert(at);
             }
             What::Unwatch { by, target, was } => {
-                if watches.remove(&(by, target)).is_some() != was {
+                let watched = watches.remove(&(by, target)).is_some();
+                if watched != was {
                     return Some(format!("a{by} gave up its watch of a{target}, and was told {was}"));
                 }
             }
