@@ -12,7 +12,7 @@ use dactor::prelude::*;
 use dactor::{Directive, Error, Failure, Supervision};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id};
-use tracing::{Level, Subscriber};
+use tracing::{Instrument, Level, Subscriber};
 use tracing_subscriber::layer::{Context as LayerContext, Layer, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 
