@@ -133,8 +133,8 @@ impl Threads {
 
     fn runtime(self) -> Runtime {
         match self {
-            Self::One => Builder::new_current_thread().build(),
-            Self::Two => Builder::new_multi_thread().worker_threads(2).build(),
+            Self::One => Builder::new_current_thread().enable_time().build(),
+            Self::Two => Builder::new_multi_thread().worker_threads(2).enable_time().build(),
         }
         .expect("the runtime builds")
     }
