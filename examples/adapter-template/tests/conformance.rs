@@ -1,0 +1,5 @@
+//! Every rule of dactor's conformance suite.
+
+fn main() -> std::process::ExitCode {
+    dactor_conformance::run(("adapter-template", adapter_template::backend))
+}
