@@ -42,7 +42,7 @@ impl Settings {
             patience: Duration::from_secs(watchdog) / 3,
             silence: Duration::from_millis(number("DACTOR_CONFORMANCE_SILENCE_MS", 50)),
             seed: number("DACTOR_CONFORMANCE_SEED", 0x00da_c708),
-            random: Duration::from_secs(number("DACTOR_RANDOM_SECONDS", 0)),
+            random: Duration::from_secs(number("DACTOR_RANDOM_SECONDS", 10)),
         }
     }
 

@@ -20,7 +20,7 @@
 //! | `DACTOR_CONFORMANCE_SILENCE_MS` | how long nothing must happen to count as silence; 50 |
 //! | `DACTOR_CONFORMANCE_WATCHDOG_S` | how long a rule may take; 30 |
 //! | `DACTOR_CONFORMANCE_SEED` | the seed of the rules that race; printed when one of them fails |
-//! | `DACTOR_RANDOM_SECONDS` | how long each search of [random programs](random) goes on; 0 |
+//! | `DACTOR_RANDOM_SECONDS` | how long each search of [random programs](random) goes on, and 0 is not at all; 10 |
 //! | `DACTOR_RANDOM_SEED`, `DACTOR_RANDOM_PROGRAM` | the only program of that search, as a failure prints it |
 //! | `DACTOR_RANDOM_ALL` | if set, the search goes on after a finding, and shows one of each kind |
 //! | `DACTOR_RANDOM_PROGRESS` | if set, the search says every five seconds how far it is |

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::history::{Entry, History, Reason, What, Who, Wrong};
 use super::player::{Abortable, Always, Answer, BadHeader, Order, Player, Third, kind};
-use super::program::{Ending, How, Op, Post, Program, Scope, Spawn, Step};
+use super::program::{Ending, How, Lane, Op, Post, Program, Scope, Spawn, Step};
 use crate::Subject;
 
 /// How long anything may take that must happen.
@@ -354,7 +354,9 @@ where
     let order = Order::new(run, Arc::new(post.job.clone()));
     let id = order.id;
     let sender = if post.how == How::Ask && matches!(by, Who::Client(_)) { Who::Task } else { by };
-    run.history.note(What::Send { id, by: sender, to: post.to, how: post.how, lane: post.lane });
+    // A selection tells with the priority of the message.
+    let lane = if post.how == How::Select { Lane::Normal } else { post.lane };
+    run.history.note(What::Send { id, by: sender, to: post.to, how: post.how, lane });
     let sent = |error: Option<&Error>| {
         error.into_iter().for_each(|error| run.history.read(error));
         run.history.note(What::Sent { id, error: error.map(kind) });

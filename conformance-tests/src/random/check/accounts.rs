@@ -110,7 +110,8 @@ fn withdrawn(model: &Model<'_>, letter: &Letter) -> Option<String> {
     // An interceptor that has seen it may have let it wait, and is told what became of it.
     let seen = model.specs.get(&letter.to).is_some_and(|spec| spec.inbound.is_some());
     let after = |(at, kind): &&(usize, ErrorKind)| *at > gone && !(seen && *kind == ErrorKind::Cancelled);
-    if let Some((_, kind)) = letter.dead.iter().find(after) {
+    // In real time the end of the actor may have refused it while its asker gave up.
+    if let Some((_, kind)) = letter.dead.iter().find(after).filter(|_| model.is_exact()) {
         return Some(format!("{} was given up by its asker, and is a dead letter ({kind:?})", letter.text()));
     }
     let began = letter.begins.iter().any(|at| *at > gone);

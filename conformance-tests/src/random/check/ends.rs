@@ -15,6 +15,11 @@ fn killed(model: &Model<'_>) -> Option<String> {
     model.places().find_map(|(at, what)| {
         let What::Stopped { actor, reason: Reason::Killed } = *what else { return None };
         let line: Vec<usize> = model.line(actor).collect();
+        // A spawn that is dropped may end an actor wherever it is.
+        let dropped = |actor: &usize| model.specs.get(actor).is_some_and(|spec| spec.drop_after.is_some());
+        if line.iter().any(dropped) {
+            return None;
+        }
         let mut asked = None;
         for (place, what) in model.places().take(at) {
             let concerns = |other: &usize| line.contains(other);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Letter, Model};
-use crate::random::history::{Ended, What, Who};
+use crate::random::history::{Ended, Moment, What, Which, Who};
 use crate::random::program::{Full, How, Lane};
 
 pub(super) fn check(model: &Model<'_>) -> Option<String> {
@@ -84,7 +84,9 @@ fn unstashed_first(model: &Model<'_>) -> Option<String> {
     for (at, what) in model.places() {
         match *what {
             What::End { id, actor, how: Ended::Stashed } => held.entry(actor).or_default().push(id),
-            What::Unstash { actor } => {
+            // A restart puts the stash back.
+            What::Unstash { actor }
+            | What::Hook { actor, which: Which::Restart, moment: Moment::Done, .. } => {
                 let back = held.remove(&actor).unwrap_or_default();
                 released.entry(actor).or_default().extend(back);
             }
@@ -95,7 +97,10 @@ fn unstashed_first(model: &Model<'_>) -> Option<String> {
                     continue;
                 }
                 let Some(letter) = model.letters.get(&id) else { continue };
-                let notice = matches!(letter.how, How::Timer | How::Item | How::Pipe | How::Forward);
+                // An interceptor may have refused what was in front.
+                let inbound = model.specs.get(&actor).is_some_and(|spec| spec.inbound.is_some());
+                let notice =
+                    inbound || matches!(letter.how, How::Timer | How::Item | How::Pipe | How::Forward);
                 let passed_over = waiting
                     .iter()
                     .filter_map(|id| model.letters.get(id))
