@@ -64,16 +64,8 @@ pub static REASONS: &[Reason] = &[
     },
     Reason {
         topic: Topic::Panic,
-        states: &[
-            State::Dead,
-            State::Stopped,
-            State::Drained,
-            State::Killed,
-            State::NativeStop,
-            State::NativeKill,
-            State::RuntimeDropped,
-        ],
-        why: "an actor that has ended runs no code that could panic, and is not restarted",
+        states: &[State::Drained, State::NativeStop],
+        why: "its code runs as after a stop",
     },
     Reason {
         topic: Topic::Native,

@@ -10,7 +10,7 @@ use super::fixture::{Desk, give};
 use crate::{Lab, Rule, State, Topic};
 
 pub(super) static RULES: &[Rule] = &[Rule::must(
-    "DEAD-06",
+    "DEAD-07",
     Topic::Tell,
     &[(Topic::Tell, State::Dead)],
     "An event that an observer causes reaches all observers after the one in hand, on the same thread and without a deeper stack; a chain without end is cut off, and its dead letters are still counted and in the feed.",

@@ -31,7 +31,7 @@ pub(super) static RULES: &[Rule] = &[
         body!(priorities),
     ),
     Rule::must(
-        "WATCH-18",
+        "WATCH-19",
         Topic::Watch,
         &[(Topic::Watch, State::Handling), (Topic::Priority, State::Handling)],
         "`Terminated` comes behind all that the ended actor sent before, whatever its priority.",
