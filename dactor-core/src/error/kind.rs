@@ -11,7 +11,7 @@ pub enum ErrorKind {
     Interrupted,
     /// The mailbox is full, and its [`Overflow`](crate::Overflow) refuses more.
     MailboxFull,
-    /// The mailbox sheds load for now: [`Error::retry_after`] says when to try again.
+    /// The mailbox sheds load for now: [`Error::retry_after`](crate::Error::retry_after) says when to try again.
     Overloaded,
     /// A mailbox cannot have this capacity, or cannot shed load like this.
     InvalidCapacity,
@@ -42,7 +42,7 @@ pub enum ErrorKind {
     NoReply,
     /// An interceptor refused the message; the context says for what reason.
     Rejected,
-    /// An interceptor refused the message for now: [`Error::retry_after`] says when to try again.
+    /// An interceptor refused the message for now: [`Error::retry_after`](crate::Error::retry_after) says when to try again.
     RetryLater,
     /// An interceptor dropped the message.
     Dropped,
