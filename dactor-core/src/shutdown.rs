@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::future::{Future, poll_fn};
+use std::iter::successors;
 use std::mem;
 use std::pin::pin;
 use std::sync::Arc;
@@ -49,7 +50,7 @@ impl System {
     /// | --- | --- |
     /// | `did not drain` | the actors that were still at work after half of the grace period, and were stopped |
     /// | `did not stop` | those that used up the time after that, and were killed |
-    /// | `killed` | all that ended as killed, by whomever |
+    /// | `killed` | all that were killed in the course of the shutdown, by whatever caller |
     /// | `could not be killed` | those that live on, because their code never reached an await |
     /// | `failed` | those that failed meanwhile, among them those whose `on_stop` returned an error |
     /// | `lost messages` | no actors: how many messages were accepted and not handled, or sent by an actor that was still at work to one that was not |
@@ -124,6 +125,7 @@ impl System {
     async fn end(&self, actors: Vec<Arc<dyn Control>>, grace: Duration) {
         let begin = Instant::now();
         let mut left = actors.clone();
+        let reported: Vec<_> = actors.into_iter().filter(|actor| !is_being_killed(actor)).collect();
         if !grace.is_zero() && !self.drain(&mut left, after(begin, grace, 4)).await {
             self.closing().report().name("did not drain", &at_work(&left));
             for actor in &left {
@@ -142,7 +144,7 @@ impl System {
         let _ = all_end(&mut left, last).await;
         let mut report = self.closing().report();
         report.name("could not be killed", &left);
-        report.reasons(&actors);
+        report.reasons(&reported);
     }
 
     /// Lets these actors handle what they have accepted, and end. `false` when some are left.
@@ -192,6 +194,11 @@ async fn all_end(left: &mut Vec<Arc<dyn Control>>, then: Option<Instant>) -> boo
     let ended = until(then, ended(left.iter())).await;
     *left = unfinished(left);
     ended || left.is_empty()
+}
+
+/// Whether it, or an actor above it, was killed already: that is no part of what the shutdown did.
+fn is_being_killed(actor: &Arc<dyn Control>) -> bool {
+    successors(Some(actor), |actor| actor.head().parent.as_ref()).any(|actor| actor.ending() == Ending::Kill)
 }
 
 fn unfinished(actors: &[Arc<dyn Control>]) -> Vec<Arc<dyn Control>> {
