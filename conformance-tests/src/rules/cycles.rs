@@ -221,6 +221,8 @@ async fn can_go_on(lab: Lab) {
         })
     });
     assert_eq!(lab.soon("forwarded", a.ask(ask(b, message))).await.unwrap(), 6);
+    // The ask of A is answered while B still waits for A: what A is asked next must not wait for B before that.
+    lab.soon("B goes on", b.ask(give(0))).await.unwrap();
 
     // B keeps the reply to A; C, which A does not wait for, asks A through B.
     assert_eq!(lab.soon("kept", a.ask(beside(b, c))).await.unwrap(), 8);
