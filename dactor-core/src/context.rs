@@ -11,6 +11,7 @@ use crate::attached::Streams;
 use crate::envelope::Labelled;
 use crate::exclusive::Exclusive;
 use crate::later::Later;
+use crate::mailbox::Signals;
 use crate::outbound::settle;
 use crate::panic::{Panic, contain};
 use crate::post::Manner;
@@ -20,7 +21,7 @@ use crate::timers::Timers;
 use crate::watch::Watching;
 use crate::{
     Actor, ActorPath, ActorRef, Error, ErrorKind, Failure, Handler, Header, Headers, Message, Outcome, Pid,
-    Priority, Result, SentTo, Source, Spawn, System, Terminated,
+    Result, SentTo, Source, Spawn, System, Terminated,
 };
 
 /// What a handler or hook knows about its own actor, and about the message in hand.
@@ -36,8 +37,8 @@ pub struct Context<A: Actor> {
     watching: Option<Box<Watching>>,
     /// Since the first timer.
     pub(crate) timers: Option<Box<Exclusive<Timers<A>>>>,
-    /// The lane in which the message in hand came.
-    pub(crate) lane: Priority,
+    /// Of the lane in which the message in hand came.
+    pub(crate) taken: Signals,
     /// How many messages the stash holds.
     pub(crate) stash_capacity: usize,
     /// Since the first stream of this instance.
@@ -54,7 +55,7 @@ impl<A: Actor> Context<A> {
             idles: false,
             watching: None,
             timers: None,
-            lane: Priority::Normal,
+            taken: Signals::default(),
             stash_capacity,
             streams: None,
         }
@@ -92,7 +93,6 @@ impl<A: Actor> Context<A> {
     #[inline]
     pub(crate) fn rest(&mut self) -> Result<(), Panic> {
         self.promised = false;
-        self.lane = Priority::Normal;
         if self.headers.is_empty() && self.asker.is_none() { Ok(()) } else { self.let_go() }
     }
 

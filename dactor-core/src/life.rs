@@ -24,7 +24,7 @@ use crate::cycles::Watch;
 use crate::envelope::{Envelope, Handled, Labelled, Scene};
 use crate::family::{Summons, all_ended, signal_all};
 use crate::linger::Linger;
-use crate::mailbox::{Ending, Park, Taken};
+use crate::mailbox::{Ending, Park, Signals, Taken};
 use crate::panic::{Contained, Panic, contain, discard};
 use crate::pipeline::Chain;
 use crate::queue::Queue;
@@ -240,6 +240,8 @@ impl<A: Actor> Alive<A> {
     /// Makes an instance and runs its first hook: `on_start`, or `on_restart` after a failure.
     async fn start(&mut self, failure: Option<&Error>) -> Result<(), StopReason> {
         let Self { seed, ctx, estate, .. } = self;
+        // No message is in hand: what a hook puts aside is of normal priority.
+        ctx.taken = Signals::default();
         let shared = &*estate.shared;
         let entered = shared.enter();
         let grown = contain(|| seed.grow());
@@ -292,19 +294,20 @@ impl<A: Actor> Alive<A> {
                 pause(&shared.head.slate, Progress::Spent).await;
                 continue;
             }
+            // The lane is kept as it is, and read only when the message is put aside.
+            ctx.taken = signals;
             let next = if signals.overtaken() {
-                shared.mailbox.pick(batch)
+                shared.mailbox.pick(batch, &mut ctx.taken)
             } else {
-                batch.pop_front().map(|envelope| (signals.lane(), envelope))
+                batch.pop_front()
             };
-            let Some((lane, envelope)) = next else {
+            let Some(envelope) = next else {
                 if !refill(shared, batch, &mut linger, &mut handled).await {
                     return Left::Sound(StopReason::Drained);
                 }
                 continue;
             };
             handled += 1;
-            ctx.lane = lane;
             let Some(instance) = seed.instance() else {
                 unreachable!("a failed restart ends the loop");
             };

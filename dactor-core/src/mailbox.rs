@@ -81,7 +81,7 @@ pub(crate) trait Item {
 }
 
 /// What a cell has to know between two messages, read in one go.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Signals(u8);
 
 impl Signals {
@@ -111,6 +111,15 @@ impl Signals {
             Self::LOW => Priority::Low,
             _ => Priority::Normal,
         }
+    }
+
+    /// What a cell finds that takes from this lane.
+    fn of_lane(lane: Priority) -> Self {
+        Self(match lane {
+            Priority::High => Self::HIGH,
+            Priority::Normal => 0,
+            Priority::Low => Self::LOW,
+        })
     }
 
     /// Whether there is something else to look at than messages: a timer is due, or the actor's family wants something.
@@ -261,12 +270,10 @@ impl<T: Item> Inner<T> {
     }
 
     fn pop(&mut self, priority: Priority) -> Option<T> {
-        if let Some(aside) = self.aside_mut() {
-            aside.note_left(priority, 1);
-            if let Some(returned) = aside.pop_returned(priority) {
-                mark_taken(&returned);
-                return Some(returned);
-            }
+        if self.lanes.is_some()
+            && let Some(returned) = self.pop_returned(priority)
+        {
+            return Some(returned);
         }
         let popped = self.lane(priority).pop_front()?;
         mark_taken(&popped);
@@ -302,13 +309,13 @@ impl<T: Item> Inner<T> {
     }
 
     /// The message whose turn it is.
-    fn next(&mut self) -> Option<(Priority, T)> {
+    fn next(&mut self, lane: &mut Priority) -> Option<T> {
         let normal = !self.queue.is_empty();
-        let lane = match &mut self.lanes {
+        *lane = match &mut self.lanes {
             Some(lanes) => lanes.choose(normal)?,
             None => Priority::Normal,
         };
-        self.pop(lane).map(|message| (lane, message))
+        self.pop(*lane)
     }
 
     /// Whether it is open to the caller.
@@ -417,12 +424,7 @@ impl<T: Item> Mailbox<T> {
     /// Tells the cell the lane of the message that it gets. The lock is held.
     fn show_lane(&self, lane: Priority) {
         if lane != self.signals().lane() {
-            let bits = match lane {
-                Priority::High => Signals::HIGH,
-                Priority::Normal => 0,
-                Priority::Low => Signals::LOW,
-            };
-            self.set_signals(Signals::LANE, bits);
+            self.set_signals(Signals::LANE, Signals::of_lane(lane).0);
         }
     }
 
@@ -589,12 +591,13 @@ impl<T: Item> Mailbox<T> {
         }
         if inner.bound.is_some() {
             // A bounded queue holds all but the one in hand.
-            if let Some((lane, message)) = inner.next() {
-                batch.push_back(message);
-                self.show_lane(lane);
-            }
+            let mut lane = Priority::Normal;
+            inner.next(&mut lane).into_iter().for_each(|message| batch.push_back(message));
             inner.sweep(&mut garbage);
-            inner.release_due();
+            if inner.lanes.is_some() {
+                self.show_lane(lane);
+                inner.release_due();
+            }
             let wakers = inner.admit_waiters(&mut garbage);
             drop(inner);
             wakers.into_iter().flatten().for_each(Waker::wake);
@@ -608,8 +611,8 @@ impl<T: Item> Mailbox<T> {
     }
 
     /// The next message of a cell whose batch has been [overtaken](Signals::overtaken): the batch is the front of the
-    /// normal lane.
-    pub(crate) fn pick(&self, batch: &mut Queue<T>) -> Option<(Priority, T)> {
+    /// normal lane. Says in `from` which lane it is from.
+    pub(crate) fn pick(&self, batch: &mut Queue<T>, from: &mut Signals) -> Option<T> {
         let mut garbage = Vec::new();
         let mut inner = self.lock();
         if batch.is_empty() {
@@ -630,7 +633,8 @@ impl<T: Item> Mailbox<T> {
         self.mind_lanes(&inner);
         drop(inner);
         throw_away(garbage);
-        picked.map(|message| (lane, message))
+        *from = Signals::of_lane(lane);
+        picked
     }
 
     /// Registers the waker of a cell whose handler is pending. `true` when the actor has been killed.

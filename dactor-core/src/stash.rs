@@ -66,11 +66,11 @@ impl<A: Actor> Context<A> {
         let headers = self.headers.clone();
         let asker = self.asker.clone().filter(|_| !self.promised);
         match asker.map(into_sink::<M::Reply>) {
-            None => shared.mailbox.stash(message.into_tell(headers), self.lane, |_| true),
+            None => shared.mailbox.stash(message.into_tell(headers), self.taken.lane(), |_| true),
             Some(Some(sink)) => {
                 sink.pass_on();
                 let envelope = message.into_forward(headers, sink.clone());
-                shared.mailbox.stash(envelope, self.lane, |slot| sink.enter(AtSlot(slot), None));
+                shared.mailbox.stash(envelope, self.taken.lane(), |slot| sink.enter(AtSlot(slot), None));
             }
             Some(None) => {
                 let error = shared.error(ErrorKind::Unsupported, type_name::<M>());

@@ -157,6 +157,16 @@ impl<T: Item> Inner<T> {
         self.lanes.get_or_insert_default().aside.get_or_insert_default()
     }
 
+    /// A message leaves this lane: the first of those that came back to it, if there are any.
+    #[cold]
+    pub(super) fn pop_returned(&mut self, priority: Priority) -> Option<T> {
+        let aside = self.aside_mut()?;
+        aside.note_left(priority, 1);
+        let returned = aside.pop_returned(priority)?;
+        mark_taken(&returned);
+        Some(returned)
+    }
+
     /// Queues a notice behind everything that waits now, of whatever priority.
     pub(super) fn put_last(&mut self, notice: T) {
         if !self.has_lanes() {

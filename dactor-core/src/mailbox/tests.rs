@@ -33,7 +33,7 @@ fn launch(mailbox: Mailbox<u32>) -> Mailbox<u32> {
 }
 
 fn pick(mailbox: &Mailbox<u32>, batch: &mut Queue<u32>) -> Option<u32> {
-    mailbox.pick(batch).map(|(_, message)| message)
+    mailbox.pick(batch, &mut Signals::default())
 }
 
 fn taken(mailbox: &Mailbox<u32>) -> Vec<u32> {

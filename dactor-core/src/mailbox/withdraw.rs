@@ -209,6 +209,10 @@ impl<T: Item> Mailbox<T> {
 }
 
 /// Drops items that their askers withdrew. A forwarded message is dropped here, which runs user code.
+#[inline]
 pub(super) fn throw_away<T>(garbage: Vec<T>) {
+    if garbage.is_empty() {
+        return;
+    }
     garbage.into_iter().for_each(discard);
 }

@@ -112,7 +112,7 @@ impl<'a> Cell<'a> {
             return true;
         }
         let next = if signals.overtaken() {
-            self.mailbox.pick(&mut self.batch).map(|(_, message)| message)
+            self.mailbox.pick(&mut self.batch, &mut Signals::default())
         } else {
             self.batch.pop_front()
         };
