@@ -130,6 +130,9 @@ pub(super) fn generate(seed: u64) -> Program {
         let step = author.client_step();
         ops.push(Op { by, step });
     }
+    if author.features.watches && author.features.lanes {
+        ops.extend(author.farewell().map(|step| Op { by: 0, step }));
+    }
     let end =
         author.dice.pick(&[Ending::Shutdown, Ending::Shutdown, Ending::Drain, Ending::Stop, Ending::Kill]);
     Program { grace, end, ops }
@@ -205,6 +208,31 @@ impl Author {
             11 if self.features.bad_values && !asked => Finish::DropError,
             _ => Finish::Reply,
         }
+    }
+
+    /// One actor watches another, which tells it something and ends: the notice comes last.
+    fn farewell(&mut self) -> [Step; 2] {
+        let (watcher, watched) = (self.slot(), self.slot());
+        let lane = self.dice.pick(&[Lane::Low, Lane::Normal, Lane::High]);
+        let last = vec![Self::plain_tell(watcher, lane, Vec::new()), Step::EndSelf(self.ending())];
+        let first = vec![Step::Watch(watched), Step::Sleep(self.short())];
+        [Self::plain_tell(watcher, Lane::Normal, first), Self::plain_tell(watched, Lane::Normal, last)]
+    }
+
+    fn plain_tell(to: usize, lane: Lane, steps: Vec<Step>) -> Step {
+        Step::Post(Box::new(Post {
+            to,
+            how: How::Tell,
+            lane,
+            job: Job { steps, ..Job::default() },
+            timeout: None,
+            deadline: None,
+            outbound: None,
+            cancel: None,
+            drop_after: None,
+            abort: false,
+            bad_header: false,
+        }))
     }
 
     /// What a handler does.
