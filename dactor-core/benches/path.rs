@@ -43,7 +43,7 @@ fn main() {
 
 /// The way from a path to an actor and back, among so many live actors: flat.
 fn lookups(alive: u32, repetitions: u32) {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     runtime.block_on(async {
         let system = System::builder("bank").backend(Shelf::default()).build().expect("a system");
         let mut actors = Vec::new();
