@@ -1,4 +1,4 @@
-//! What a stop costs when somebody watches: the time for each must not grow with the number that is watched.
+//! The cost of stopping a watched actor: the time per stop must not grow with the number of watched actors.
 //!
 //! ```sh
 //! cargo bench --bench watch
@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 struct Target;
 impl Actor for Target {}
 
-/// Says when it has heard of as many ends as it was told to expect.
+/// Signals `done` after the expected number of `Terminated` messages.
 struct Watcher {
     missing: usize,
     done: Option<oneshot::Sender<()>>,
@@ -46,7 +46,7 @@ impl Handler<Terminated> for Watcher {
     }
 }
 
-/// Nanoseconds for each of so many stops, until the last of them has been heard of.
+/// Nanoseconds per stop, until the last `Terminated` has arrived.
 async fn stops(system: &System, count: usize, watched: bool) -> f64 {
     let mut targets = Vec::with_capacity(count);
     for _ in 0..count {

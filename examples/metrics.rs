@@ -1,4 +1,4 @@
-//! Some load, and the page that Prometheus would fetch. Run it with `cargo run --example metrics --features metrics`.
+//! Metrics of a system as a Prometheus page. Run it with `cargo run --example metrics --features metrics`.
 
 use dactor::interceptors::Metrics;
 use std::time::Duration;
@@ -34,7 +34,7 @@ impl Handler<Count> for Cashier {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // First, so that nothing is missed. Where the page is served is the program's choice: here it is printed.
+    // Install the recorder first: metrics from before are lost. A real program serves the page over HTTP.
     let buckets = [0.000_1, 0.001, 0.01, 0.1, 1.0];
     let page = PrometheusBuilder::new().set_buckets(&buckets)?.install_recorder()?;
     let system = System::builder("market").backend(dactor::ractor()).with(Metrics::install).build()?;
@@ -43,7 +43,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for round in 0..20 {
         for cashier in &cashiers {
             cashier.tell(Count)?;
-            let _ = cashier.ask(Pay(round)).await; // the first of each fails
+            let _ = cashier.ask(Pay(round)).await; // the first ask to each cashier fails
         }
     }
     cashiers[0].stop();

@@ -1,4 +1,4 @@
-//! A slow printer under load: a bounded mailbox, a lane for what is urgent, shedding, and the dead letters.
+//! A slow actor under load: a bounded mailbox, a high-priority message, load shedding and dead letters.
 //! Run it with `cargo run --example overload`.
 
 use std::time::Duration;
@@ -12,7 +12,7 @@ impl Actor for Printer {}
 #[derive(Message)]
 struct Print(u32);
 
-/// Overtakes whatever waits.
+/// Overtakes the messages that wait.
 #[derive(Message)]
 #[message(reply = &'static str, priority = High)]
 struct Status;
@@ -36,7 +36,7 @@ async fn main() -> dactor::Result<()> {
     let system = System::new("office");
     let mut dead = system.dead_letter_feed();
 
-    // Holds four pages, and `send` waits for room: the sender is as slow as the printer, and memory stays flat.
+    // Backpressure: the mailbox holds four pages, and `send` waits for room, so memory stays bounded.
     let patient = system.spawn(Printer).name("patient").bounded(4, Overflow::Block).await?;
     for page in 1..=8 {
         patient.send(Print(page)).await?;
@@ -52,7 +52,7 @@ async fn main() -> dactor::Result<()> {
     patient.drain();
     patient.wait().await?;
 
-    // Takes whatever comes, until the oldest page has waited too long; then it says when to try again.
+    // Load shedding: once the oldest page has waited too long, new pages are rejected with a retry-after hint.
     let shed = Shed::default().length(100).age(Duration::from_millis(50));
     let prompt = system.spawn(Printer).name("prompt").shed(shed).await?;
     for page in 1..=8 {
@@ -62,15 +62,15 @@ async fn main() -> dactor::Result<()> {
     let overloaded = prompt.tell(Print(9)).unwrap_err();
     assert_eq!(overloaded.kind(), ErrorKind::Overloaded);
     assert!(overloaded.retry_after() >= Some(Duration::from_millis(50)));
-    println!("refused, and told when to try again");
+    println!("rejected: {overloaded}");
     prompt.stop();
     prompt.wait().await?;
 
-    // Nothing of this got lost in silence.
-    let lost = system.dead_letters();
+    // Every message that was not handled is a dead letter.
+    let lost = system.dead_letter_count();
     for _ in 0..lost {
-        let letter = dead.next().await.expect("this reader is fast enough");
-        println!("{} for {}: {:?}", letter.message, letter.actor, letter.error.kind());
+        let letter = dead.next().await.expect("the subscriber keeps up");
+        println!("{} for {}: {:?}", letter.message, letter.target, letter.error.kind());
     }
     system.shutdown().await
 }

@@ -1,10 +1,10 @@
-//! A pool that survives its workers: one that panics is restarted in place, one that ends is replaced.
+//! A supervised worker pool: a worker that panics is restarted in place, and a worker that stops is replaced.
 //! Run it with `cargo run --example pool`.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use dactor::Pid;
+use dactor::path::ActorUid;
 use dactor::prelude::*;
 
 const SEATS: usize = 3;
@@ -16,12 +16,12 @@ struct Worker {
 
 impl Actor for Worker {
     async fn on_restart(&mut self, failure: &dactor::Error, _ctx: &mut Context<Self>) -> Outcome<()> {
-        println!("worker-{} begins again: {:?}", self.seat, failure.kind());
+        println!("worker-{} restarts: {:?}", self.seat, failure.kind());
         Ok(())
     }
 
     async fn on_stop(&mut self, reason: &dactor::StopReason, _ctx: &mut Context<Self>) -> Outcome<()> {
-        println!("worker-{} goes home, jobs done: {}, {reason}", self.seat, self.done);
+        println!("worker-{} stops, jobs done: {}, {reason}", self.seat, self.done);
         Ok(())
     }
 }
@@ -40,7 +40,7 @@ impl Handler<Job> for Worker {
 
 #[derive(Default)]
 struct Pool {
-    workers: HashMap<Pid, (usize, ActorRef<Worker>)>,
+    workers: HashMap<ActorUid, (usize, ActorRef<Worker>)>,
     next: usize,
 }
 
@@ -48,7 +48,7 @@ impl Pool {
     async fn hire(&mut self, seat: usize, ctx: &mut Context<Self>) -> Outcome<()> {
         let worker = ctx.spawn(move || Worker { seat, done: 0 }).name(format!("worker-{seat}")).await?;
         ctx.watch(&worker)?;
-        self.workers.insert(worker.id(), (seat, worker));
+        self.workers.insert(worker.uid(), (seat, worker));
         Ok(())
     }
 
@@ -58,7 +58,7 @@ impl Pool {
 }
 
 impl Actor for Pool {
-    /// A worker may panic three times a minute. One more, and the pool itself begins again, with fresh workers.
+    /// Restarts a worker at most three times a minute. After that the pool itself is restarted, with new workers.
     fn supervision() -> Supervision {
         Supervision::one_for_one().budget(3, Duration::from_secs(60))
     }
@@ -76,23 +76,23 @@ impl Handler<Job> for Pool {
         let seat = self.next % SEATS;
         self.next += 1;
         match self.at(seat).cloned() {
-            // The worker answers whoever asked the pool.
+            // The worker replies to the caller of the pool.
             Some(worker) => ctx.forward(&worker, job),
-            None => Ok("nobody is there".to_owned()),
+            None => Ok("no worker".to_owned()),
         }
     }
 }
 
-/// A restart is no end: this comes when a worker is gone for good.
+/// Death watch: arrives when a worker has ended. A restart does not count.
 impl Handler<Terminated> for Pool {
     async fn handle(&mut self, worker: Terminated, ctx: &mut Context<Self>) -> Outcome<()> {
-        let Some((seat, _)) = self.workers.remove(&worker.who()) else { return Ok(()) };
-        println!("{} is {}: somebody new takes the seat", worker.label(), worker.reason());
+        let Some((seat, _)) = self.workers.remove(&worker.uid()) else { return Ok(()) };
+        println!("{} is {}: spawning a replacement", worker.label(), worker.reason());
         self.hire(seat, ctx).await
     }
 }
 
-/// Who has this seat.
+/// Asks for the worker in this seat.
 #[derive(Message)]
 #[message(reply = Option<ActorRef<Worker>>)]
 struct Seat(usize);
@@ -105,7 +105,7 @@ impl Handler<Seat> for Pool {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> dactor::Result<()> {
-    // This example panics on purpose; what becomes of that is printed below.
+    // This example panics on purpose: silence the default panic output.
     std::panic::set_hook(Box::new(|_| {}));
     let system = System::new("factory");
     let pool = system.spawn(Pool::default).name("pool").await?;
@@ -114,7 +114,7 @@ async fn main() -> dactor::Result<()> {
         match pool.ask(Job(number)).await {
             Ok(done) => println!("{done}"),
             Err(error) if error.kind() == ErrorKind::Panicked => {
-                println!("job {number} failed, and only that")
+                println!("job {number} panicked; the pool continues")
             }
             Err(error) => return Err(error),
         }
@@ -131,9 +131,9 @@ async fn main() -> dactor::Result<()> {
     };
     println!("{}", hired.ask(Job(6)).await?);
 
-    println!("{} actors live", system.live());
+    println!("{} actors live", system.actor_count());
     pool.stop();
     pool.wait().await?;
-    println!("{} actors live", system.live());
+    println!("{} actors live", system.actor_count());
     system.shutdown().await
 }

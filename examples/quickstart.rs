@@ -1,4 +1,4 @@
-//! An account that survives a panic. The same lines come out on every backend.
+//! An account that is restarted after a panic. The output is the same on every backend.
 
 use dactor::prelude::*;
 
@@ -21,11 +21,11 @@ impl Handler<Deposit> for Account {
 #[tokio::main]
 async fn main() -> dactor::Result<()> {
     let system = System::new("bank");
-    let account = system.spawn(Account::default).await?; // a factory, so that it can be restarted
+    let account = system.spawn(Account::default).await?; // from a factory, so that it can be restarted
     account.tell(Deposit(100))?;
     println!("balance: {}", account.ask(Deposit(20)).await?);
     let error = account.ask(Deposit(0)).await.unwrap_err(); // the handler panics
     println!("{error:#}");
-    println!("balance: {}", account.ask(Deposit(5)).await?); // a fresh instance behind the same ref
+    println!("balance: {}", account.ask(Deposit(5)).await?); // the same ref reaches the restarted actor
     system.shutdown().await
 }

@@ -1,4 +1,4 @@
-//! A connection to a server that comes and goes: it waits longer each time, and whoever asks waits with it.
+//! A client that reconnects with exponential backoff. Messages wait in its mailbox meanwhile.
 //! Run it with `cargo run --example reconnect`.
 
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use dactor::prelude::*;
 
-/// Refuses as many connections as it is told to, and drops the line at the third question.
+/// A server that refuses the next `refusals` connections and drops the connection at the third question.
 #[derive(Default)]
 struct Server {
     refusals: AtomicU32,
@@ -22,7 +22,7 @@ impl Server {
 
     async fn answer(&self) -> Result<u32, &'static str> {
         match self.questions.fetch_add(1, Relaxed) + 1 {
-            3 => Err("the line is dead"),
+            3 => Err("the connection is closed"),
             number => Ok(number),
         }
     }
@@ -41,11 +41,11 @@ impl Actor for Connection {
 
     async fn on_restart(&mut self, failure: &dactor::Error, ctx: &mut Context<Self>) -> Outcome<()> {
         let hook = failure.get("hook").unwrap_or("the question");
-        println!("again, because {hook} failed");
+        println!("reconnecting, because {hook} failed");
         self.on_start(ctx).await
     }
 
-    /// A dead line is no matter of one message: whoever supervises this actor decides.
+    /// A broken connection affects all messages, so the supervision strategy decides.
     async fn on_error(&mut self, _failure: &Failure, _ctx: &mut Context<Self>) -> Directive {
         Directive::Escalate
     }
@@ -81,12 +81,12 @@ async fn main() -> dactor::Result<()> {
     if let Err(error) = connection.ask(Question).await {
         println!("no answer: {error:#}");
     }
-    // Sent while there is no connection: it waits for the next one.
+    // Sent without a connection: the message waits for the restart.
     println!("answer {}", connection.ask(Question).await?);
-    // 10 ms before the first try, then 20, 40 and 80.
+    // The backoff is 10 ms, then 20, 40 and 80.
     assert!(begin.elapsed() >= Duration::from_millis(150));
 
-    // What does not get better is not tried for ever.
+    // The restart budget ends the attempts.
     server.refusals.store(100, Relaxed);
     server.questions.store(2, Relaxed);
     println!("the last question: {}", connection.ask(Question).await.unwrap_err());

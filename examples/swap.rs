@@ -1,4 +1,5 @@
-//! One actor type on both backends in one process. Each actor holds a ref to the other and asks across.
+//! One actor type on both backends in one process. Each actor holds a ref to the other and asks it.
+//! Run it with `cargo run --example swap --features kameo`.
 
 use std::time::Duration;
 
@@ -20,32 +21,32 @@ impl Handler<Meet> for Peer {
     }
 }
 
-/// Who are you?
+/// Asks an actor for its name and backend.
 #[derive(Message)]
 #[message(reply = String)]
 struct Who;
 
 impl Handler<Who> for Peer {
     async fn handle(&mut self, Who: Who, ctx: &mut Context<Self>) -> Outcome<String> {
-        Ok(format!("{} on {}", ctx.name().unwrap_or("?"), ctx.system().backend()))
+        Ok(format!("{} on {}", ctx.name().unwrap_or("?"), ctx.system().backend_name()))
     }
 }
 
-/// Ask your peer who it is.
+/// Asks an actor for the answer of its peer to [`Who`].
 #[derive(Message)]
 #[message(reply = String)]
 struct Introduce;
 
 impl Handler<Introduce> for Peer {
     async fn handle(&mut self, Introduce: Introduce, _ctx: &mut Context<Self>) -> Outcome<String> {
-        let other = self.other.as_ref().ok_or_else(|| Failure::new("nobody has been met"))?;
+        let other = self.other.as_ref().ok_or_else(|| Failure::new("the peer is unknown"))?;
         Ok(other.ask(Who).timeout(Duration::from_secs(1)).await?)
     }
 }
 
 #[tokio::main]
 async fn main() -> dactor::Result<()> {
-    // The one line that differs between the two.
+    // The systems differ only in their backend.
     let left = System::builder("left").backend(dactor::ractor()).build()?;
     let right = System::builder("right").backend(dactor::kameo()).build()?;
 

@@ -1,4 +1,4 @@
-//! One trace across three actors: what `tracing` sees of an order that a shop hands on to its till and its warehouse.
+//! One distributed trace across three actors: a shop asks its till, which tells the warehouse.
 //! Run it with `cargo run --example trace`.
 
 use std::fmt::{Debug, Write};
@@ -59,13 +59,13 @@ async fn main() -> dactor::Result<()> {
     let spans = Spans::default();
     let _watching = tracing::subscriber::set_default(tracing_subscriber::registry().with(spans.clone()));
 
-    // The one line: everything that is sent to an actor of the system is traced.
+    // This line traces all messages to actors of the system.
     let system = System::builder("shop").backend(dactor::ractor()).with(Trace::install).build()?;
     let warehouse = system.spawn(Warehouse).name("warehouse").await?;
     let till = system.spawn(Till { warehouse }).name("till").await?;
     let shop = system.spawn(Shop { till }).name("shop").await?;
 
-    // A request comes with a trace of its own, as a `traceparent` header of HTTP would bring it.
+    // The request continues an existing trace, for example from the `traceparent` header of an HTTP request.
     let request = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".parse()?;
     let paid = Trace::within(request, shop.ask(Order(3))).await?;
     println!("paid: {paid}");
@@ -84,7 +84,7 @@ async fn main() -> dactor::Result<()> {
     Ok(())
 }
 
-/// Keeps what it is shown. A program would use `tracing-opentelemetry`, or print with `tracing_subscriber::fmt`.
+/// Collects the spans. A real program uses `tracing-opentelemetry`, or prints with `tracing_subscriber::fmt`.
 #[derive(Clone, Default)]
 struct Spans(Arc<Mutex<Vec<Seen>>>);
 

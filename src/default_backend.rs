@@ -1,15 +1,15 @@
 use dactor_core::System;
 
-/// Gives [`System`] its constructor on the backend that the feature flags choose.
+/// Adds `System::new`, which uses the backend that the feature flags select.
 ///
-/// It is in the [prelude](crate::prelude). With both backends on it is ractor;
-/// `System::builder(name).backend(dactor::kameo())` chooses at run time.
+/// The trait is in the [prelude](crate::prelude). With both backends enabled it uses ractor;
+/// `System::builder(name).backend(dactor::kameo())` selects the backend at run time.
 pub trait DefaultBackend: Sized {
-    /// A system with default settings.
+    /// Builds a system with default settings.
     ///
     /// # Panics
     ///
-    /// When the name is not a valid system name; [`System::builder`] returns that as an error.
+    /// Panics if the name is not a valid system name; [`System::builder`] returns an error instead.
     fn new(name: &str) -> Self;
 }
 

@@ -1,7 +1,7 @@
 #![doc = include_str!("docs/crate.md")]
 
 pub use dactor_core::*;
-pub use dactor_macros::Message;
+pub use dactor_macros::{Expand, Message, Reduce, Transform};
 
 #[cfg(feature = "kameo")]
 pub use dactor_kameo::{KameoInterop, kameo};
@@ -13,20 +13,26 @@ pub use default_backend::DefaultBackend;
 #[cfg(any(feature = "ractor", feature = "kameo"))]
 mod default_backend;
 
-/// Guides. What they show runs as a test.
+/// Guides. Their code blocks run as doctests.
 #[cfg(any(feature = "ractor", feature = "kameo"))]
 pub mod guide {
-    #[doc = include_str!("docs/later.md")]
-    pub mod later {}
+    #[doc = include_str!("docs/errors.md")]
+    pub mod errors {}
+    #[doc = include_str!("docs/mailboxes.md")]
+    pub mod mailboxes {}
     #[doc = include_str!("docs/messaging.md")]
     pub mod messaging {}
     #[doc = include_str!("docs/paths.md")]
     pub mod paths {}
+    #[doc = include_str!("docs/streams.md")]
+    pub mod streams {}
     #[doc = include_str!("docs/supervision.md")]
     pub mod supervision {}
+    #[doc = include_str!("docs/timers.md")]
+    pub mod timers {}
 }
 
-/// What most files need: `use dactor::prelude::*;`.
+/// The common imports: `use dactor::prelude::*;`.
 pub mod prelude {
     #[cfg(any(feature = "ractor", feature = "kameo"))]
     pub use crate::DefaultBackend as _;

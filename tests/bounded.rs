@@ -85,12 +85,12 @@ async fn a_million_wait_for_room(system: System) {
     let count = stop_counting();
     let (handled, misplaced) = order.ask(Report).await.unwrap();
 
-    let (backend, peak) = (system.backend(), count.peak_bytes);
+    let (backend, peak) = (system.backend_name(), count.peak_bytes);
     println!("{backend}: heap at most {peak} bytes above the warmed-up level, {:.1?}", began.elapsed());
     assert_eq!(handled, [(WARM_UP + MESSAGES) / SENDERS as u32; SENDERS], "{backend}: all arrive");
     assert_eq!(misplaced, 0, "{backend}: in each sender's order");
     assert!(peak < MOST_GROWTH, "{backend}: the heap grew by {peak} bytes, {MOST_GROWTH} allowed");
-    assert_eq!(system.dead_letters(), 0, "{backend}");
+    assert_eq!(system.dead_letter_count(), 0, "{backend}");
 }
 
 /// Writes down what it handles.
@@ -140,7 +140,7 @@ async fn what_does_not_fit_is_counted(system: System, overflow: Overflow) {
             _ => log.send(note).await.unwrap(),
         }
         let dropped = u64::from((number + 1).saturating_sub(fits));
-        assert_eq!(system.dead_letters(), dropped, "{overflow:?}, after message {number}");
+        assert_eq!(system.dead_letter_count(), dropped, "{overflow:?}, after message {number}");
     }
     assert_eq!(log.queued(), CAPACITY);
     release.notify_one();
@@ -149,9 +149,9 @@ async fn what_does_not_fit_is_counted(system: System, overflow: Overflow) {
 
     let handled = notes.lock().unwrap();
     let kept = if overflow == Overflow::DropOldest { SENT - fits..SENT } else { 0..fits };
-    assert_eq!(*handled, kept.collect::<Vec<_>>(), "{} {overflow:?}", system.backend());
+    assert_eq!(*handled, kept.collect::<Vec<_>>(), "{} {overflow:?}", system.backend_name());
     assert_eq!(
-        system.dead_letters() + handled.len() as u64,
+        system.dead_letter_count() + handled.len() as u64,
         u64::from(SENT),
         "{overflow:?}: dropped or handled"
     );

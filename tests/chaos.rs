@@ -11,8 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use common::{Dice, hide_ordered_panics, number};
+use common::{SplitMix64, hide_ordered_panics, number};
 use counting_alloc::{Counting, start_counting, stop_counting};
+use dactor::path::ActorUid;
 use dactor::spi::Backend;
 use dactor::{
     Actor, ActorRef, Context, Directive, Error, ErrorKind, Event, Failure, Handler, Message, Outcome,
@@ -62,7 +63,7 @@ fn first(level: usize) -> usize {
 
 /// What the whole run knows.
 struct Chaos {
-    dice: Mutex<Dice>,
+    random: Mutex<SplitMix64>,
     /// Nothing goes wrong while the tree is built, and when it is over.
     quiet: std::sync::atomic::AtomicBool,
     /// Who has which place now.
@@ -75,7 +76,7 @@ struct Chaos {
 impl Chaos {
     fn new(seed: u64) -> Self {
         Self {
-            dice: Mutex::new(Dice(seed)),
+            random: Mutex::new(SplitMix64(seed)),
             quiet: true.into(),
             places: (0..first(LEVELS)).map(|_| Mutex::default()).collect(),
             restarts: Mutex::default(),
@@ -86,7 +87,7 @@ impl Chaos {
 
     /// Whether something that happens once in so many times happens now.
     fn strikes(&self, once_in: u64) -> bool {
-        !self.quiet.load(Relaxed) && self.dice.lock().unwrap().roll(once_in) == 0
+        !self.quiet.load(Relaxed) && self.random.lock().unwrap().below(once_in) == 0
     }
 
     fn count(&self, what: &'static str) {
@@ -109,7 +110,7 @@ struct Node {
     /// What `on_error` says next.
     directive: Directive,
     /// The children of this instance, each with its place.
-    kin: HashMap<Pid, usize>,
+    children: HashMap<ActorUid, usize>,
 }
 
 fn factory(chaos: &Arc<Chaos>, level: usize, place: usize) -> impl FnMut() -> Node + Send + 'static {
@@ -120,7 +121,7 @@ fn factory(chaos: &Arc<Chaos>, level: usize, place: usize) -> impl FnMut() -> No
             chaos.count("factory panics");
             panic!("as ordered");
         }
-        Node { level, place, chaos: chaos.clone(), directive: Directive::Resume, kin: HashMap::new() }
+        Node { level, place, chaos: chaos.clone(), directive: Directive::Resume, children: HashMap::new() }
     }
 }
 
@@ -130,7 +131,7 @@ impl Node {
         match spawn.supervision(supervision(self.level + 1)).await {
             Ok(child) => {
                 ctx.watch(&child)?;
-                self.kin.insert(child.id(), place);
+                self.children.insert(child.uid(), place);
             }
             Err(error) => match error.kind() {
                 // It fails over again, and the next instance tries anew.
@@ -192,8 +193,8 @@ impl Actor for Node {
     }
 
     async fn on_stop(&mut self, _: &StopReason, ctx: &mut Context<Self>) -> Outcome<()> {
-        if ctx.children() > 0 {
-            self.chaos.wrong(format!("{} children are left in on_stop", ctx.children()));
+        if ctx.child_count() > 0 {
+            self.chaos.wrong(format!("{} children are left in on_stop", ctx.child_count()));
         }
         tokio::task::yield_now().await;
         if self.chaos.strikes(64) {
@@ -249,7 +250,7 @@ impl Handler<Mistake> for Node {
 impl Handler<Census> for Node {
     async fn handle(&mut self, _: Census, ctx: &mut Context<Self>) -> Outcome<usize> {
         let mut count = 1;
-        for place in self.kin.values() {
+        for place in self.children.values() {
             if let Some(child) = ctx.child::<Node>(&format!("n{place}")) {
                 count += child.ask(Census).await.unwrap_or(0);
             }
@@ -261,7 +262,7 @@ impl Handler<Census> for Node {
 impl Handler<Terminated> for Node {
     async fn handle(&mut self, child: Terminated, ctx: &mut Context<Self>) -> Outcome<()> {
         self.chaos.count("children replaced");
-        match self.kin.remove(&child.who()) {
+        match self.children.remove(&child.uid()) {
             Some(place) => match self.bear(place, ctx).await {
                 Ok(()) => Ok(()),
                 Err(_) => panic!("as ordered"),
@@ -276,7 +277,7 @@ impl Handler<Terminated> for Node {
 
 /// Watches anyone, and counts.
 struct Observer {
-    watched: HashMap<Pid, ActorRef<Node>>,
+    watched: HashMap<ActorUid, ActorRef<Node>>,
     chaos: Arc<Chaos>,
     watches: Arc<[AtomicU64; 3]>,
 }
@@ -294,7 +295,7 @@ struct Watched;
 impl Handler<Watch> for Observer {
     async fn handle(&mut self, Watch(node): Watch, ctx: &mut Context<Self>) -> Outcome<()> {
         ctx.watch(&node)?;
-        if self.watched.insert(node.id(), node).is_none() {
+        if self.watched.insert(node.uid(), node).is_none() {
             self.watches[0].fetch_add(1, Relaxed);
         }
         Ok(())
@@ -323,7 +324,7 @@ impl Handler<Watched> for Observer {
 
 impl Handler<Terminated> for Observer {
     async fn handle(&mut self, node: Terminated, _: &mut Context<Self>) -> Outcome<()> {
-        match self.watched.remove(&node.who()) {
+        match self.watched.remove(&node.uid()) {
             None => self.chaos.wrong(format!("told twice, or without a watch: {node:?}")),
             Some(target) if target.is_alive() => {
                 self.chaos.wrong(format!("told of the end of a live one: {node:?}"))
@@ -336,33 +337,38 @@ impl Handler<Terminated> for Observer {
     }
 }
 
-async fn drive(chaos: Arc<Chaos>, observers: Vec<ActorRef<Observer>>, mut dice: Dice, until: Instant) {
+async fn drive(
+    chaos: Arc<Chaos>,
+    observers: Vec<ActorRef<Observer>>,
+    mut random: SplitMix64,
+    until: Instant,
+) {
     let mut actions = 0_u64;
     while Instant::now() < until {
-        let level = match dice.roll(10_000) {
+        let level = match random.below(10_000) {
             0..2 => 0,
             2..40 => 1,
             40..600 => 2,
             _ => 3,
         };
-        let place = first(level) + dice.roll(FAN.pow(level as u32 + 1) as u64) as usize;
+        let place = first(level) + random.below(FAN.pow(level as u32 + 1) as u64) as usize;
         let Some(node) = chaos.at(place) else { continue };
-        let observer = &observers[dice.roll(OBSERVERS as u64) as usize];
+        let observer = &observers[random.below(OBSERVERS as u64) as usize];
         // A refusal is no concern here: whoever ends is told by others.
-        match dice.roll(100) {
+        match random.below(100) {
             0..25 => drop(node.tell(Accident)),
             25..30 => drop(node.tell(Puzzle)),
             30..33 => drop(node.tell(Blunder)),
             33..45 => {
                 let directives =
                     [Directive::Resume, Directive::Restart, Directive::Stop, Directive::Escalate];
-                drop(node.tell(Mistake(directives[dice.roll(4) as usize])));
+                drop(node.tell(Mistake(directives[random.below(4) as usize])));
             }
             45..50 => node.stop(),
             50..53 => node.kill(),
             53..56 => node.drain(),
             56..90 => drop(observer.send(Watch(node)).await),
-            _ => drop(observer.send(Unwatch(dice.roll(1 << 20))).await),
+            _ => drop(observer.send(Unwatch(random.below(1 << 20))).await),
         }
         actions += 1;
         if actions.is_multiple_of(16) {
@@ -413,14 +419,14 @@ async fn run(
     for place in 0..FAN {
         top(place).await.unwrap();
     }
-    assert_eq!(system.live(), first(LEVELS));
+    assert_eq!(system.actor_count(), first(LEVELS));
     chaos.quiet.store(false, Relaxed);
 
     let until = Instant::now() + span;
     let drivers: Vec<_> = (0..DRIVERS)
         .map(|driver| {
-            let dice = Dice(seed.wrapping_mul(31).wrapping_add(driver));
-            tokio::spawn(drive(chaos.clone(), observers.clone(), dice, until))
+            let random = SplitMix64(seed.wrapping_mul(31).wrapping_add(driver));
+            tokio::spawn(drive(chaos.clone(), observers.clone(), random, until))
         })
         .collect();
     while Instant::now() < until {
@@ -446,14 +452,14 @@ async fn run(
                 found += node.ask(Census).await.unwrap_or(0);
             }
         }
-        if found == system.live() && found > 0 {
+        if found == system.actor_count() && found > 0 {
             break;
         }
-        assert!(Instant::now() < deadline, "{} live, {found} are found from the top", system.live());
+        assert!(Instant::now() < deadline, "{} live, {found} are found from the top", system.actor_count());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     system.shutdown().await.unwrap();
-    assert_eq!(system.live(), 0);
+    assert_eq!(system.actor_count(), 0);
     let [begun, ended] = [0, 1].map(|at| seen[at].load(Relaxed));
     assert_eq!(begun, ended, "every actor that began has ended once");
 

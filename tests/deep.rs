@@ -15,6 +15,7 @@ struct Grow;
 
 impl Message for Grow {
     type Reply = ActorRef<Node>;
+    type Access = dactor::Exclusive;
 }
 
 impl Handler<Grow> for Node {
@@ -30,13 +31,13 @@ async fn grow_and_fall(backend: impl Backend) {
     for _ in 1..DEPTH {
         leaf = leaf.ask(Grow).await.unwrap();
     }
-    assert_eq!(system.live(), DEPTH);
+    assert_eq!(system.actor_count(), DEPTH);
     let path = leaf.path();
     assert_eq!(path.segments().len(), DEPTH + 1);
-    assert_eq!(system.actor_at::<Node>(&path).as_ref(), Some(&leaf));
+    assert_eq!(system.actor_at::<Node>(&path).ok().as_ref(), Some(&leaf));
     root.kill();
     root.wait().await.unwrap();
-    assert_eq!(system.live(), 0);
+    assert_eq!(system.actor_count(), 0);
     drop(root);
     // Now the leaf alone holds all the others.
     drop(leaf);

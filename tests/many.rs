@@ -37,11 +37,11 @@ async fn come_and_go(backend: impl Backend) {
     let bytes = stop_counting().live_bytes;
     println!("{name}: {} bytes per idle actor, {} MiB in all", bytes / ACTORS as isize, bytes >> 20);
     assert!(bytes < MOST_BYTES, "{name}: {bytes} bytes for {ACTORS} idle actors");
-    assert_eq!(system.live(), ACTORS);
+    assert_eq!(system.actor_count(), ACTORS);
     assert!(tasks() >= baseline + ACTORS, "{name}: a native task for each actor");
 
     system.shutdown().await.unwrap();
-    assert_eq!(system.live(), 0);
+    assert_eq!(system.actor_count(), 0);
     let deadline = Instant::now() + PATIENCE;
     while tasks() > baseline {
         assert!(Instant::now() < deadline, "{name}: {} tasks are left", tasks() - baseline);

@@ -42,6 +42,7 @@ struct Hold(Arc<Notify>);
 
 impl Message for Hold {
     type Reply = ();
+    type Access = dactor::Exclusive;
 }
 
 impl Handler<Hold> for Clerk {

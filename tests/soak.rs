@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::{Dice, hide_ordered_panics, number};
+use common::{SplitMix64, hide_ordered_panics, number};
 use counting_alloc::{Counting, start_counting, stop_counting};
 use dactor::spi::Backend;
 use dactor::{
@@ -73,8 +73,8 @@ enum Duty {
 }
 
 impl Duty {
-    fn any(dice: &mut Dice) -> Self {
-        match dice.roll(1000) {
+    fn any(random: &mut SplitMix64) -> Self {
+        match random.below(1000) {
             0..30 => Self::Fail,
             30..32 => Self::Panic,
             32..132 => Self::Yield,
@@ -171,11 +171,11 @@ impl Outbound for Tally {
 }
 
 /// Refuses, delays and panics now and then.
-struct Weather(Mutex<Dice>);
+struct Weather(Mutex<SplitMix64>);
 
 impl Weather {
     fn verdict(&self) -> Verdict {
-        let roll = self.0.lock().unwrap().roll(10_000);
+        let roll = self.0.lock().unwrap().below(10_000);
         match roll {
             0..50 => Verdict::Reject("bad weather".into()),
             50..100 => Verdict::Retry(Duration::from_millis(1)),
@@ -199,17 +199,17 @@ impl Outbound for Weather {
     }
 }
 
-async fn client(crew: Crew, mut dice: Dice, messages: u64, ends: Arc<Mutex<BTreeMap<String, u64>>>) {
+async fn client(crew: Crew, mut random: SplitMix64, messages: u64, ends: Arc<Mutex<BTreeMap<String, u64>>>) {
     for number in 0..messages {
-        let actor = crew[dice.roll(ACTORS as u64) as usize].lock().unwrap().clone();
-        let duty = Duty::any(&mut dice);
+        let actor = crew[random.below(ACTORS as u64) as usize].lock().unwrap().clone();
+        let duty = Duty::any(&mut random);
         let order = Order(number, duty);
-        let end = match dice.roll(100) {
+        let end = match random.below(100) {
             0..50 => actor.tell(order).map(|()| number),
             50..60 => actor.send(order).await.map(|()| number),
             60..75 => actor.ask(order).await,
             75..80 => {
-                actor.at(Priority::High).ask(order).timeout(Duration::from_micros(dice.roll(3000))).await
+                actor.at(Priority::High).ask(order).timeout(Duration::from_micros(random.below(3000))).await
             }
             80..85 => {
                 let token = CancellationToken::new();
@@ -241,7 +241,7 @@ async fn client(crew: Crew, mut dice: Dice, messages: u64, ends: Arc<Mutex<BTree
             Err(error) => format!("{:?}", error.kind()),
         };
         *ends.lock().unwrap().entry(end).or_default() += 1;
-        if dice.roll(64) == 0 {
+        if random.below(64) == 0 {
             // Lets the actors catch up, so that queues stay short.
             tokio::task::yield_now().await;
             while actor.queued() > 1000 && actor.is_alive() {
@@ -273,10 +273,10 @@ async fn soak(backend: impl Backend, seed: u64, messages: u64) -> BTreeMap<Strin
         .backend(backend)
         .grace(Duration::from_secs(60))
         .inbound(first.clone())
-        .inbound(Weather(Mutex::new(Dice(seed ^ 1))))
+        .inbound(Weather(Mutex::new(SplitMix64(seed ^ 1))))
         .inbound(last.clone())
         .outbound(out.clone())
-        .outbound(Weather(Mutex::new(Dice(seed ^ 2))))
+        .outbound(Weather(Mutex::new(SplitMix64(seed ^ 2))))
         .build()
         .unwrap();
     let home = Arc::new(Mutex::new(None));
@@ -289,18 +289,18 @@ async fn soak(backend: impl Backend, seed: u64, messages: u64) -> BTreeMap<Strin
     let ends = Arc::new(Mutex::new(BTreeMap::new()));
     let clients: Vec<_> = (0..CLIENTS)
         .map(|client_number| {
-            let dice = Dice(seed.wrapping_mul(31).wrapping_add(client_number));
-            tokio::spawn(client(crew.clone(), dice, messages / CLIENTS, ends.clone()))
+            let random = SplitMix64(seed.wrapping_mul(31).wrapping_add(client_number));
+            tokio::spawn(client(crew.clone(), random, messages / CLIENTS, ends.clone()))
         })
         .collect();
     // Somebody stops and kills the actors meanwhile.
-    let mut dice = Dice(seed ^ 3);
+    let mut random = SplitMix64(seed ^ 3);
     while clients.iter().any(|client| !client.is_finished()) {
         tokio::time::sleep(Duration::from_millis(20)).await;
-        let place = dice.roll(ACTORS as u64) as usize;
+        let place = random.below(ACTORS as u64) as usize;
         let fresh = spawn(&system, place, &home).await;
         let old = std::mem::replace(&mut *crew[place].lock().unwrap(), fresh);
-        match dice.roll(3) {
+        match random.below(3) {
             0 => old.stop(),
             1 => old.kill(),
             _ => old.drain(),
@@ -310,7 +310,7 @@ async fn soak(backend: impl Backend, seed: u64, messages: u64) -> BTreeMap<Strin
         client.await.expect("no client panics");
     }
     system.shutdown().await.unwrap();
-    assert_eq!(system.live(), 0);
+    assert_eq!(system.actor_count(), 0);
     *home.lock().unwrap() = None;
     for tally in [first, last, out] {
         let (begun, ended) = tally.both();

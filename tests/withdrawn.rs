@@ -77,7 +77,7 @@ async fn dropped(backend: impl Backend) {
     assert!(count.peak_bytes < FLAT, "{} bytes for asks that are gone", count.peak_bytes);
     assert_eq!(actor.queued(), kept.len());
     assert_killed_at_once(&actor).await;
-    assert_eq!(actor.system().dead_letters(), kept.len() as u64);
+    assert_eq!(actor.system().dead_letter_count(), kept.len() as u64);
     for asked in kept {
         assert_eq!(asked.await.unwrap_err().kind(), ErrorKind::Stopped);
     }
@@ -105,7 +105,7 @@ async fn retried(backend: impl Backend) {
     assert!(count.peak_bytes < FLAT, "{} bytes for asks that are gone", count.peak_bytes);
     assert_eq!(actor.queued(), 0);
     assert_killed_at_once(&actor).await;
-    assert_eq!(actor.system().dead_letters(), 0);
+    assert_eq!(actor.system().dead_letter_count(), 0);
 }
 
 #[test]

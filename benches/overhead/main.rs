@@ -1,9 +1,9 @@
-//! What the facade costs: the same workloads run natively and through dactor.
+//! The overhead of dactor: the same workloads run natively and through dactor.
 //!
 //! Six subjects run the workloads. Two are hand-written tokio loops (the floor), two are the
-//! native backends, two are dactor over those backends. The figure that matters is the ratio of
-//! a dactor subject to its own native backend, taken round by round so that slow drift of the
-//! machine hits both sides alike.
+//! native backends, two are dactor over those backends. The key figure is the ratio of
+//! a dactor subject to its native backend, computed per round, so that slow drift of the machine
+//! affects both.
 //!
 //! ractor has no bounded mailbox: it has no row in `bounded_64_send`, and there `dactor_ractor` is
 //! compared to kameo. Every report says so.

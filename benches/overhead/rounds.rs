@@ -15,9 +15,9 @@ pub(crate) struct Row {
     /// Median over the rounds, in the workload's unit.
     pub(crate) per_op: f64,
     pub(crate) p99: Option<f64>,
-    /// What `ratio_to_native` is to.
+    /// The reference of `ratio_to_native`.
     pub(crate) native: Option<&'static str>,
-    /// Whether `native` is not the subject's own backend, because that cannot run the workload.
+    /// Whether `native` is another backend, because the subject's own cannot run the workload.
     pub(crate) is_stand_in: bool,
     /// Median of the ratios of each round, not the ratio of the medians.
     pub(crate) ratio_to_native: Option<f64>,

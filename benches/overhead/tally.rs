@@ -1,4 +1,4 @@
-//! The state every subject's actor holds, so that all of them do the same work per message.
+//! The actor state that all subjects share, so that they do the same work per message.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use tokio::sync::Notify;
 
-/// Tells the driver that the actor has HANDLED enough, and when. Enqueueing is not the end of a
-/// tell, so the clock has to stop on the actor's side.
+/// Signals the driver when the actor has *handled* enough messages. A tell ends when it is handled,
+/// not when it is enqueued, so the actor stops the clock.
 pub(crate) struct Signal {
     origin: Instant,
     fired_at: AtomicU64,
@@ -24,7 +24,7 @@ impl Signal {
         self.origin.elapsed().as_nanos() as u64
     }
 
-    /// Waits for the next firing and gives the time at which the handler ran.
+    /// Waits for the next signal and returns the time at which the handler ran.
     pub(crate) async fn fired(&self) -> u64 {
         self.notify.notified().await;
         self.fired_at.load(Ordering::Acquire)

@@ -7,35 +7,34 @@ use dactor::System;
 use super::measure::timed;
 use super::subject::Subject;
 
-/// One benchmark: its sizes, its right answer and its three programs.
+/// One benchmark: its sizes, its correct answer and its three programs.
 ///
-/// A program spawns its actors, lets them work and asks all of them to stop. It is over when they are gone from
-/// the runtime, which is waited for and timed with the rest. Mailboxes are unbounded in every program, except
-/// where the benchmark says otherwise.
+/// A program spawns its actors, lets them work and stops all of them. It ends when they are gone from the runtime; the
+/// measured time includes this. Mailboxes are unbounded in every program, unless the benchmark says otherwise.
 pub(crate) trait Benchmark: 'static {
-    /// What it is called on the command line and in the figures.
+    /// Its name on the command line and in the figures.
     const NAME: &'static str;
 
-    /// What it does and what it strains, in one sentence for the page.
+    /// A one-sentence description for the page.
     const ABOUT: &'static str;
 
-    /// Which calls the native programs are made of.
+    /// The native calls that the native programs use.
     const IDIOMS: Idioms;
 
-    /// Its parameters. The page shows them as `Debug` does, so they are a few plain numbers.
+    /// Its parameters: a few plain numbers, which the page shows with `Debug`.
     type Config: Copy + Debug + Send + 'static;
 
-    /// What a program computes.
+    /// The result of a program.
     type Answer: PartialEq + Debug + Send + 'static;
 
-    /// [`Scale::Full`] is Savina's own size where that is long enough to be timed, and takes tens of milliseconds.
-    /// [`Scale::Quick`] takes a few in a debug build.
+    /// [`Scale::Full`] takes tens of milliseconds; it is Savina's size if that is long enough to measure.
+    /// [`Scale::Quick`] takes a few milliseconds in a debug build.
     fn config(scale: Scale) -> Self::Config;
 
-    /// The only right answer, computed without actors and outside the clock.
+    /// The correct answer, computed without actors and outside the measured time.
     fn expected(config: Self::Config) -> Self::Answer;
 
-    /// Runs on either backend: the system decides.
+    /// Runs on either backend; the system determines which.
     fn dactor(system: &System, config: Self::Config) -> impl Future<Output = Self::Answer> + Send;
 
     /// Runs on native ractor.
@@ -45,21 +44,21 @@ pub(crate) trait Benchmark: 'static {
     fn kameo(config: Self::Config) -> impl Future<Output = Self::Answer> + Send;
 }
 
-/// What the native programs use of their crates, for the page.
+/// The native API that each native program uses, for the page.
 #[derive(Clone, Copy)]
 pub(crate) struct Idioms {
     pub(crate) ractor: &'static str,
     pub(crate) kameo: &'static str,
 }
 
-/// A benchmark as the table sees it, its types erased.
+/// A benchmark with its types erased, for the table.
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
     pub(crate) idioms: Idioms,
     /// The parameters of the full size.
     pub(crate) size: fn() -> String,
-    /// Runs a subject's program once, in a runtime of its own, and checks its answer. The error names both.
+    /// Runs a subject's program once, in a fresh runtime, and checks its answer. An error names both.
     pub(crate) run: fn(Subject, Scale) -> Result<Duration, String>,
 }
 

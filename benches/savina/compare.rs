@@ -16,7 +16,7 @@ pub(crate) struct Row {
     pub(crate) ratio_to_native: Option<f64>,
 }
 
-/// Runs all subjects; the error is the first of a run, and names its subject.
+/// Runs all subjects; returns the first error of a run, which names its subject.
 pub(crate) fn compare(benchmark: &'static Entry, options: &Options) -> Result<Vec<Row>, String> {
     let subjects = Subject::ALL;
     let run = |which: usize| (benchmark.run)(subjects[which], options.scale);
@@ -33,7 +33,7 @@ pub(crate) fn compare(benchmark: &'static Entry, options: &Options) -> Result<Ve
     Ok(subjects.map(row).into())
 }
 
-/// The geometric mean of a subject's ratios to native; none for a native subject.
+/// The geometric mean of a subject's ratios to native; `None` for a native subject.
 pub(crate) fn mean_ratio(rows: &[Row], subject: Subject) -> Option<f64> {
     let ratios: Vec<_> =
         rows.iter().filter(|row| row.subject == subject).filter_map(|row| row.ratio_to_native).collect();

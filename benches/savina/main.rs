@@ -1,9 +1,8 @@
 //! The Savina benchmarks (Imam and Sarkar, AGERE 2014): one dactor program on both backends against a program
 //! written for native ractor and one for native kameo.
 //!
-//! A run is timed from the first spawn until the last actor is gone, and its answer is checked: a wrong one fails
-//! the bench. The figure that matters is the ratio of a dactor subject to its own native backend, taken round by
-//! round.
+//! A run is timed from the first spawn until the last actor is gone. A wrong answer fails the bench. The key figure is
+//! the ratio of a dactor subject to its native backend, computed per round.
 //!
 //! ```text
 //! cargo bench --bench savina                         # everything; rewrites docs/bench/
@@ -14,7 +13,7 @@
 
 mod compare;
 mod report;
-// By its path, because the tests take it by its path, too: its modules are then in the same place for both.
+// With `#[path]`, as in the tests, so that its modules resolve to the same files in both.
 #[path = "suite.rs"]
 mod suite;
 

@@ -1,4 +1,4 @@
-//! Numbers that look random and are the same in every run.
+//! Pseudo-random numbers with fixed seeds.
 
 use std::iter::successors;
 
@@ -26,14 +26,14 @@ impl Iterator for Random {
     }
 }
 
-/// Numbers that follow each other give numbers that have nothing in common.
+/// A hash: consecutive inputs give unrelated outputs.
 pub(crate) fn mix(number: u64) -> u64 {
     let mixed = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     mixed ^ (mixed >> 31)
 }
 
-/// Savina's own generator, of 16 bits.
+/// Savina's generator, with 16 bits.
 pub(crate) fn savina(seed: u64) -> impl Iterator<Item = u64> {
     successors(Some(seed), |number| Some((number * 1_309 + 13_849) % 65_536)).skip(1)
 }

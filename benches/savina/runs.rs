@@ -1,15 +1,15 @@
-/// For a result that is an error only when an actor which the program needs is not there, or not any more.
+/// For a result that is an error only if an actor that the program needs has ended or was never spawned.
 pub(crate) trait Runs {
     type Value;
 
-    /// The value: the actor runs.
+    /// Returns the value, because the actor runs.
     fn runs(self) -> Self::Value;
 }
 
 impl<T, E> Runs for Result<T, E> {
     type Value = T;
 
-    // Not `expect`: errors that hand a message back are `Debug` only when the message is.
+    // Not `expect`: an error that contains a message is `Debug` only if the message is.
     #[track_caller]
     fn runs(self) -> T {
         match self {

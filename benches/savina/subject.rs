@@ -1,7 +1,7 @@
 use dactor::System;
 use dactor::spi::Backend;
 
-/// Who runs a benchmark.
+/// A library that runs a benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Subject {
     Ractor,
@@ -22,7 +22,7 @@ impl Subject {
         }
     }
 
-    /// What a dactor subject is compared to.
+    /// The native subject that a dactor subject is compared to.
     pub(crate) fn native(self) -> Option<Self> {
         match self {
             Self::Ractor | Self::Kameo => None,
@@ -31,7 +31,7 @@ impl Subject {
         }
     }
 
-    /// A new system of a dactor subject.
+    /// Creates the system of a dactor subject.
     pub(crate) fn system(self) -> Option<System> {
         match self {
             Self::Ractor | Self::Kameo => None,

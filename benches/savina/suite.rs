@@ -1,8 +1,8 @@
-//! The benchmarks, and how one of them is run. To add one, write its folder and its line in [`ALL`].
+//! The list of benchmarks, and how to run one. To add a benchmark, write its folder and a line in [`ALL`].
 //!
-//! A folder has at least four files. `mod.rs` says what the benchmark is, its sizes, what its programs compute and which
-//! answer is right. `dactor.rs` is one program for both backends; `ractor.rs` and `kameo.rs` are the same program
-//! written for the native crate.
+//! A folder has at least four files. `mod.rs` describes the benchmark, its sizes, its programs and the correct answer.
+//! `dactor.rs` is one program for both backends; `ractor.rs` and `kameo.rs` are the same program, written for the native
+//! crate.
 
 mod benchmark;
 mod measure;

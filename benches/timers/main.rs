@@ -1,7 +1,7 @@
-//! Ten thousand timers: of one actor, and as ten thousand tokio tasks that sleep.
+//! Ten thousand timers of one actor against ten thousand sleeping tokio tasks.
 //!
-//! Each round sets them all for the next millisecond and waits until the last has fired, so that the time is that of the
-//! work and not of the waiting. The memory is what all of them take while they wait.
+//! Each round sets all timers for the next millisecond and waits until the last has fired, so that the time measures
+//! work and not waiting. The memory is that of all waiting timers.
 //!
 //! ```text
 //! cargo bench --bench timers
@@ -21,7 +21,7 @@ static ALLOCATOR: counting_alloc::Counting = counting_alloc::Counting;
 const SOON: Duration = Duration::from_millis(1);
 const LATE: Duration = Duration::from_secs(3600);
 
-/// Counts what has fired, and says when all have.
+/// Counts fired timers, and signals `done` after the last.
 struct Alarms {
     left: usize,
     done: Option<oneshot::Sender<()>>,
@@ -59,7 +59,7 @@ impl Handler<Ring> for Alarms {
     }
 }
 
-/// What one way of having timers costs.
+/// The cost of one timer implementation.
 struct Cost {
     elapsed: Duration,
     waiting_bytes: isize,

@@ -9,29 +9,29 @@ use std::time::Duration;
 use dactor_core::testkit::DrivenClock;
 
 use crate::mutants::MUTANTS;
-use crate::{Lab, Pace, Rule, Subject, Tag};
+use crate::{Rule, RuleContext, RuntimeMode, Subject, Tag};
 
-/// The name of every thread that runs a rule begins so: their panics are verdicts or injected, not news.
+/// Prefix of the names of all threads that run rules. Their panics are verdicts or injected, and are not printed.
 pub(crate) const THREAD: &str = "dactor-rule";
 
-/// How patient a run is.
+/// Timeouts and seed of a run.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Settings {
-    /// How long a whole rule may take, by the wall clock.
+    /// Wall-clock limit of a whole rule.
     pub watchdog: Duration,
-    /// How long one thing that must happen may take.
+    /// Timeout of a single expected event.
     pub patience: Duration,
-    /// How long nothing must happen to count as silence.
+    /// How long an unexpected event is waited for.
     pub silence: Duration,
-    /// Where the rules that race get their randomness from.
+    /// Seed of the rules that race.
     pub seed: u64,
-    /// How long random programs are searched.
+    /// Duration of each search of random programs.
     pub random: Duration,
 }
 
 impl Settings {
-    /// The defaults, overridden by the environment.
+    /// The defaults, overridden by environment variables.
     pub fn from_env() -> Self {
         let number = |name: &str, default| {
             std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
@@ -46,7 +46,7 @@ impl Settings {
         }
     }
 
-    /// Gives up sooner: for backends that are known to be broken.
+    /// Shorter timeouts, for backends that are known to be broken.
     #[must_use]
     pub fn impatient(mut self) -> Self {
         self.patience = Duration::from_millis(700);
@@ -56,7 +56,7 @@ impl Settings {
     }
 }
 
-/// The runtime that a rule is run on.
+/// The tokio runtime that a rule runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavor {
     /// tokio's current-thread runtime.
@@ -68,17 +68,17 @@ pub enum Flavor {
 }
 
 impl Flavor {
-    /// The runtimes for rules of this pace.
-    pub fn of(pace: Pace) -> &'static [Self] {
-        match pace {
-            Pace::Free => &[Self::CurrentThread, Self::MultiThread],
-            Pace::OneThread => &[Self::CurrentThread],
-            Pace::TwoThreads => &[Self::MultiThread],
-            Pace::Driven => &[Self::DrivenClock],
+    /// The flavors for a runtime mode.
+    pub fn of(mode: RuntimeMode) -> &'static [Self] {
+        match mode {
+            RuntimeMode::Any => &[Self::CurrentThread, Self::MultiThread],
+            RuntimeMode::CurrentThread => &[Self::CurrentThread],
+            RuntimeMode::MultiThread => &[Self::MultiThread],
+            RuntimeMode::DrivenClock => &[Self::DrivenClock],
         }
     }
 
-    /// Its name in reports.
+    /// The name of the flavor in reports.
     pub fn text(self) -> &'static str {
         match self {
             Self::CurrentThread => "current-thread",
@@ -88,14 +88,14 @@ impl Flavor {
     }
 }
 
-/// What came of a rule.
+/// The result of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is kept.
+    /// The adapter conforms.
     Passed,
-    /// The adapter declares that it does not apply, for this reason.
+    /// The rule does not apply to the adapter, for this reason.
     Ignored(String),
-    /// It is broken; the text says which rule it is and what happened.
+    /// The adapter does not conform; the text names the rule and what happened.
     Failed(String),
 }
 
@@ -103,7 +103,7 @@ thread_local! {
     static LAST_PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Runs one rule on a thread of its own.
+/// Runs one rule on a new thread.
 pub fn check(rule: &Rule, subject: Arc<dyn Subject>, flavor: Flavor, settings: &Settings) -> Verdict {
     if let Some(capability) = rule.needs
         && let Err(reason) = subject.native().and_then(|native| native.supports(capability))
@@ -112,12 +112,12 @@ pub fn check(rule: &Rule, subject: Arc<dyn Subject>, flavor: Flavor, settings: &
     }
     silence_injected_panics();
     let (rule, settings) = (*rule, settings.clone());
-    // A search of random programs has its own time, and takes as much again to cut down what it finds.
+    // A search of random programs has a time limit of its own and needs as much again to shrink a finding.
     let searching = if rule.id.starts_with("RANDOM") { settings.random * 3 } else { Duration::ZERO };
     let watchdog = settings.watchdog + searching;
     let (verdict, received) = mpsc::channel();
     let body = move || {
-        let run = |clock| (rule.run)(Lab::new(subject, settings, clock));
+        let run = |clock| (rule.run)(RuleContext::new(subject, settings, clock));
         let outcome = catch_unwind(AssertUnwindSafe(|| match flavor {
             Flavor::DrivenClock => DrivenClock::run(|clock| run(Some(clock))),
             Flavor::CurrentThread => {
@@ -132,26 +132,26 @@ pub fn check(rule: &Rule, subject: Arc<dyn Subject>, flavor: Flavor, settings: &
                 let builder = builder.worker_threads(2).thread_name(THREAD).enable_all();
                 let runtime = builder.build().unwrap();
                 runtime.block_on(run(None));
-                // A worker that a broken adapter keeps busy must not hold up the verdict.
+                // A worker that a broken adapter keeps busy must not block the verdict.
                 runtime.shutdown_background();
             }
         }));
         let _ = verdict.send(outcome.map_err(|_| LAST_PANIC.take()));
     };
     if let Err(error) = thread::Builder::new().name(format!("{THREAD} {}", rule.id)).spawn(body) {
-        return broken(&rule, flavor, &error);
+        return failed(&rule, flavor, &error);
     }
     match received.recv_timeout(watchdog) {
         Ok(Ok(())) => Verdict::Passed,
-        Ok(Err(panic)) => broken(&rule, flavor, &panic.unwrap_or_else(|| "panicked".to_owned())),
-        Err(RecvTimeoutError::Timeout) => broken(&rule, flavor, &format!("still running after {watchdog:?}")),
-        Err(RecvTimeoutError::Disconnected) => broken(&rule, flavor, &"its thread died"),
+        Ok(Err(panic)) => failed(&rule, flavor, &panic.unwrap_or_else(|| "panicked".to_owned())),
+        Err(RecvTimeoutError::Timeout) => failed(&rule, flavor, &format!("still running after {watchdog:?}")),
+        Err(RecvTimeoutError::Disconnected) => failed(&rule, flavor, &"the thread of the rule panicked"),
     }
 }
 
-fn broken(rule: &Rule, flavor: Flavor, what: &dyn Display) -> Verdict {
+fn failed(rule: &Rule, flavor: Flavor, what: &dyn Display) -> Verdict {
     let mut text = format!(
-        "{} ({}): {}\n  intent: {}\n  the rule: {}:{}\n  on the {} runtime: {what}",
+        "{} ({}): {}\n  intent: {}\n  declared at: {}:{}\n  on the {} runtime: {what}",
         rule.id,
         rule.level.text(),
         rule.text,
@@ -160,9 +160,9 @@ fn broken(rule: &Rule, flavor: Flavor, what: &dyn Display) -> Verdict {
         rule.at.line(),
         flavor.text(),
     );
-    // What an adapter did wrong where this rule is known to fail is what to look for.
+    // The known ways to break this rule are hints for the author of the adapter.
     if let Tag::Spi(names) = rule.tag {
-        text.push_str("\n  it fails on a backend that");
+        text.push_str("\n  known cause: a backend that");
         for (index, mutant) in MUTANTS.iter().filter(|mutant| names.contains(&mutant.name)).enumerate() {
             text.push_str(if index == 0 { " " } else { "; or " });
             text.push_str(mutant.what);
@@ -171,7 +171,7 @@ fn broken(rule: &Rule, flavor: Flavor, what: &dyn Display) -> Verdict {
     Verdict::Failed(text)
 }
 
-/// Keeps the panics of rules, and those that rules inject, off the screen; the last one is the verdict.
+/// Suppresses the output of panics on rule threads; the last panic becomes the verdict.
 pub(crate) fn silence_injected_panics() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

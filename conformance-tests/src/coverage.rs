@@ -1,13 +1,13 @@
 use crate::{State, Topic, rules};
 
-/// Why cells of the coverage table have no rule.
+/// Why some cells of the coverage table have no rule.
 #[derive(Debug, Clone, Copy)]
 pub struct Reason {
     /// The row.
     pub topic: Topic,
     /// The columns.
     pub states: &'static [State],
-    /// Why there is nothing to check.
+    /// Why these cells need no rule.
     pub why: &'static str,
 }
 
@@ -24,7 +24,7 @@ pub static REASONS: &[Reason] = &[
             State::NativeKill,
             State::RuntimeDropped,
         ],
-        why: "shedding decides about new messages, and these are refused with `Stopped` (SHED-06); what waits is answered as in every mailbox",
+        why: "load shedding affects new messages only, which an ended actor refuses with `Stopped` (SHED-06); queued messages are answered as in every mailbox",
     },
     Reason {
         topic: Topic::Headers,
@@ -37,7 +37,7 @@ pub static REASONS: &[Reason] = &[
             State::NativeKill,
             State::RuntimeDropped,
         ],
-        why: "headers are read where a message is handled or answered; one that is not handled any more takes its headers along",
+        why: "headers are read while a message is handled or answered; those of an unhandled message are dropped with it",
     },
     Reason {
         topic: Topic::Failure,
@@ -55,7 +55,7 @@ pub static REASONS: &[Reason] = &[
             State::NativeKill,
             State::RuntimeDropped,
         ],
-        why: "an actor that has ended runs no code that could fail; what its last hook failed with is its reason",
+        why: "an ended actor runs no code that could fail; an error of its last hook is its stop reason",
     },
     Reason {
         topic: Topic::Panic,
@@ -65,18 +65,14 @@ pub static REASONS: &[Reason] = &[
     Reason {
         topic: Topic::Panic,
         states: &[State::Drained, State::NativeStop],
-        why: "its code runs as after a stop",
+        why: "the same code runs as after a stop",
     },
     Reason {
         topic: Topic::Native,
         states: &[State::Starting],
-        why: "`on_start` runs in the spawning task, before there is a native actor",
+        why: "`on_start` runs in the spawning task, before the native actor exists",
     },
-    Reason {
-        topic: Topic::Native,
-        states: &[State::RuntimeDropped],
-        why: "nothing native is left that could act or see",
-    },
+    Reason { topic: Topic::Native, states: &[State::RuntimeDropped], why: "no native actor exists any more" },
 ];
 
 /// The ids of the rules for one cell.
@@ -84,13 +80,13 @@ pub(crate) fn ids(topic: Topic, state: State) -> Vec<&'static str> {
     rules().filter(|rule| rule.covers.contains(&(topic, state))).map(|rule| rule.id).collect()
 }
 
-/// The reason why one cell has no rule.
+/// The reason why a cell has no rule.
 pub(crate) fn reason(topic: Topic, state: State) -> Option<&'static Reason> {
     REASONS.iter().find(|reason| reason.topic == topic && reason.states.contains(&state))
 }
 
-/// The cells that have neither a rule nor a reason.
-pub fn holes() -> Vec<(Topic, State)> {
+/// The cells with neither a rule nor a reason.
+pub fn uncovered() -> Vec<(Topic, State)> {
     cells()
         .filter(|(topic, state)| ids(*topic, *state).is_empty() && reason(*topic, *state).is_none())
         .collect()
@@ -106,7 +102,7 @@ mod tests {
 
     #[test]
     fn every_cell_has_a_rule_or_a_reason() {
-        assert_eq!(holes(), []);
+        assert_eq!(uncovered(), []);
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Deliberately broken backends: each does one thing wrong that a real adapter once did, or easily could.
+//! Deliberately broken backends. Each has one defect that a real adapter had, or easily could have.
 //!
-//! They prove the rules tagged `spi`: a rule that names a mutant must fail on it.
+//! They prove the rules tagged `spi`: a rule must fail on every mutant that it names.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,9 +16,9 @@ use crate::{Reference, Style, Subject};
 /// A broken backend.
 #[derive(Debug, Clone, Copy)]
 pub struct Mutant {
-    /// What rules call it.
+    /// The name that rules use.
     pub name: &'static str,
-    /// What it does wrong.
+    /// The defect.
     pub what: &'static str,
     style: Style,
     flaw: Flaw,
@@ -64,56 +64,51 @@ const fn mutant(name: &'static str, style: Style, flaw: Flaw, what: &'static str
     Mutant { name, what, style, flaw }
 }
 
-/// All of them.
+/// All mutants.
 pub static MUTANTS: &[Mutant] = &[
-    mutant("loses-wakes", Style::Turns, Flaw::LosesWakes, "drops every second wake"),
+    mutant("loses-wakes", Style::Turns, Flaw::LosesWakes, "loses every second wake-up"),
     mutant(
         "clears-flag-late",
         Style::Turns,
         Flaw::ClearsFlagLate,
-        "drops a wake while a turn is queued, and clears that flag after the turn instead of before",
+        "ignores wake-ups while a turn is queued, and clears that flag after the turn instead of before it",
     ),
     mutant(
         "wakes-by-spawning",
         Style::Turns,
         Flaw::WakesBySpawning,
-        "wakes by a tokio task, which panics on a thread without a runtime",
+        "wakes the actor in a spawned tokio task, which panics on a thread without a runtime",
     ),
     mutant(
         "ignores-more",
         Style::Turns,
         Flaw::IgnoresMore,
-        "waits for a wake after a turn that spent its budget",
+        "waits for a wake-up after a turn that spent its budget",
     ),
     mutant(
         "ignores-idle-stop",
         Style::Turns,
         Flaw::IgnoresIdleStop,
-        "does nothing when its host is asked to stop an idle actor",
+        "ignores `NativeHandle::stop` of an idle actor",
     ),
     mutant(
         "never-yields",
         Style::Turns,
         Flaw::NeverYields,
-        "polls a cell that has woken itself again at once, for ever",
+        "polls a cell that woke itself again at once, without end",
     ),
     mutant(
         "yields-rarely",
         Style::Turns,
         Flaw::YieldsRarely,
-        "polls a cell that has woken itself again at once, 64 times in a row",
+        "polls a cell that woke itself again at once, up to 64 times in a row",
     ),
-    mutant(
-        "ends-when-idle",
-        Style::Turns,
-        Flaw::EndsWhenIdle,
-        "ends the native actor when it has nothing to do",
-    ),
+    mutant("ends-when-idle", Style::Turns, Flaw::EndsWhenIdle, "ends the native actor when it is idle"),
     mutant(
         "leaves-when-idle",
         Style::Resident,
         Flaw::EndsWhenIdle,
-        "leaves the cell the first time it is pending",
+        "stops running the cell the first time it is pending",
     ),
     mutant("binds-late", Style::Turns, Flaw::BindsLate, "binds the cell after its first turn"),
     mutant("runs-nothing", Style::Resident, Flaw::RunsNothing, "accepts the cell and never runs it"),
@@ -125,8 +120,13 @@ pub static MUTANTS: &[Mutant] = &[
         "runs the cell on a thread without a tokio runtime",
     ),
     mutant("foreign-runtime", Style::Resident, Flaw::ForeignRuntime, "runs the cell on a runtime of its own"),
-    mutant("outlives-cell", Style::Resident, Flaw::OutlivesCell, "does not end when the cell has ended"),
-    mutant("dies-with-peer", Style::Turns, Flaw::DiesWithPeer, "ends with a linked native actor"),
+    mutant(
+        "outlives-cell",
+        Style::Resident,
+        Flaw::OutlivesCell,
+        "keeps the native actor after the cell has ended",
+    ),
+    mutant("dies-with-peer", Style::Turns, Flaw::DiesWithPeer, "ends when a linked native actor ends"),
     mutant(
         "failure-looks-normal",
         Style::Turns,
@@ -134,22 +134,22 @@ pub static MUTANTS: &[Mutant] = &[
         "reports a failure as a normal end",
     ),
     mutant("kill-looks-normal", Style::Resident, Flaw::KillLooksNormal, "reports a kill as a normal end"),
-    mutant("ignores-kill", Style::Turns, Flaw::IgnoresKill, "does not see a native kill"),
+    mutant("ignores-kill", Style::Turns, Flaw::IgnoresKill, "ignores a native kill"),
     mutant("kill-runs-hooks", Style::Resident, Flaw::KillRunsHooks, "treats a native kill as a stop"),
     mutant(
         "keeps-cell-after-kill",
         Style::Turns,
         Flaw::KeepsCellAfterKill,
-        "forgets the cell after a native kill",
+        "keeps the cell after a native kill",
     ),
-    mutant("ignores-stop", Style::Resident, Flaw::IgnoresStop, "does not see a native stop"),
+    mutant("ignores-stop", Style::Resident, Flaw::IgnoresStop, "ignores a native stop"),
     mutant("stop-drops-cell", Style::Turns, Flaw::StopDropsCell, "drops the cell on a native stop"),
-    mutant("stop-drains", Style::Resident, Flaw::StopDrains, "handles everything queued on a native stop"),
-    mutant("drain-stops", Style::Resident, Flaw::DrainStops, "handles nothing more on a native drain"),
+    mutant("stop-drains", Style::Resident, Flaw::StopDrains, "handles all queued messages on a native stop"),
+    mutant("drain-stops", Style::Resident, Flaw::DrainStops, "handles no further message on a native drain"),
     mutant("drains-one-turn", Style::Turns, Flaw::DrainsOneTurn, "runs one turn on a native drain"),
 ];
 
-/// Starts the native actor where it belongs, or where the flaw wants it.
+/// Starts the native actor, in the place that the flaw requires.
 pub(crate) fn launch(task: impl Future<Output = ()> + Send + 'static, flaw: Flaws) {
     if flaw.is(Flaw::OutsideTokio) {
         let builder = std::thread::Builder::new().name("dactor-rule outside".into());
@@ -161,7 +161,7 @@ pub(crate) fn launch(task: impl Future<Output = ()> + Send + 'static, flaw: Flaw
     }
 }
 
-/// Polls the cell again within one poll of the task, as often as the flaw wants, while the cell wakes itself.
+/// Polls the cell again within one poll of the task while the cell wakes itself, as often as the flaw requires.
 pub(crate) fn poll_again<T>(
     flaw: Flaws,
     cx: &mut Context<'_>,
@@ -190,7 +190,7 @@ pub(crate) fn poll_again<T>(
     Poll::Pending
 }
 
-/// Keeps a cell for ever.
+/// Keeps a cell forever.
 pub(crate) fn forget(cell: Cell) {
     static FORGOTTEN: Mutex<Vec<Cell>> = Mutex::new(Vec::new());
     FORGOTTEN.lock().unwrap_or_else(PoisonError::into_inner).push(cell);

@@ -5,39 +5,39 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Flavor, Rule, Verdict};
 
-/// One result: a line of a report.
+/// A result: one line of a report.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Record {
-    /// The rule's id.
+    /// The id of the rule.
     pub rule: String,
     /// `MUST`, `SHOULD` or `MAY`.
     pub level: String,
     /// `spi` or `core`.
     pub tag: String,
-    /// The adapter.
+    /// The name of the adapter.
     pub subject: String,
-    /// The runtime.
+    /// The runtime flavor.
     pub runtime: String,
-    /// What came of it.
+    /// The outcome.
     pub result: Outcome,
-    /// Why it was ignored, or how it failed.
+    /// Why the rule was ignored, or how it failed.
     pub reason: Option<String>,
 }
 
-/// What came of a rule, in a report.
+/// The outcome of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// It is kept.
+    /// The adapter conforms.
     Pass,
-    /// The adapter declares that it does not apply.
+    /// The rule does not apply to the adapter.
     Ignored,
-    /// It is broken.
+    /// The adapter does not conform.
     Fail,
 }
 
 impl Record {
-    /// The line for one verdict.
+    /// The record of a verdict.
     pub fn new(rule: &Rule, subject: &str, flavor: Flavor, verdict: &Verdict) -> Self {
         let (result, reason) = match verdict {
             Verdict::Passed => (Outcome::Pass, None),
@@ -56,7 +56,7 @@ impl Record {
     }
 }
 
-/// Writes one adapter's report into the directory, whatever order the rules ran in.
+/// Writes the report of one adapter, sorted by rule.
 pub(crate) fn write(directory: &Path, subject: &str, mut records: Vec<Record>) -> io::Result<()> {
     records.sort();
     std::fs::create_dir_all(directory)?;
@@ -67,7 +67,7 @@ pub(crate) fn write(directory: &Path, subject: &str, mut records: Vec<Record>) -
     Ok(())
 }
 
-/// Reads every report in the directory.
+/// Reads all reports of a directory.
 pub(crate) fn read(directory: &Path) -> io::Result<Vec<Record>> {
     let mut records = Vec::new();
     for entry in std::fs::read_dir(directory)? {

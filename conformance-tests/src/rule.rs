@@ -1,37 +1,37 @@
 use std::fmt;
 use std::panic::Location;
 
-use crate::{Lab, Task};
+use crate::{RuleContext, Task};
 
-/// One thing that every adapter must show.
+/// A property that every adapter must have, with its test.
 #[derive(Clone, Copy)]
 pub struct Rule {
-    /// Its name for good: `MSG-03`.
+    /// The stable id: `MSG-03`.
     pub id: &'static str,
-    /// How binding it is.
+    /// The requirement level.
     pub level: Level,
-    /// What it is about.
+    /// The topic.
     pub topic: Topic,
-    /// The cells of the coverage table that it fills.
+    /// The cells of the coverage table that the rule covers.
     pub covers: &'static [(Topic, State)],
-    /// Who could get it wrong, and the proof that the rule would notice.
+    /// Whether an adapter can violate the rule, with the mutants that do.
     pub tag: Tag,
-    /// What the native side must be able to do for the rule to apply.
+    /// The native capability that the rule needs.
     pub needs: Option<Capability>,
-    /// The runtimes it runs on.
-    pub pace: Pace,
-    /// The rule.
+    /// The runtimes that the rule runs on.
+    pub runtime: RuntimeMode,
+    /// The text of the rule.
     pub text: &'static str,
-    /// Why it is one.
+    /// The reason for the rule.
     pub intent: &'static str,
-    /// Panics when the rule is broken.
+    /// The test; it panics if the adapter does not conform.
     pub run: Body,
-    /// Where it is written.
+    /// The location of the declaration.
     pub at: &'static Location<'static>,
 }
 
-/// What checks a rule.
-pub type Body = fn(Lab) -> Task<'static, ()>;
+/// The test of a rule.
+pub type Body = fn(RuleContext) -> Task<'static, ()>;
 
 impl Rule {
     #[track_caller]
@@ -43,9 +43,9 @@ impl Rule {
         intent: &'static str,
         run: Body,
     ) -> Self {
-        let (level, tag, needs, pace) = (Level::Must, Tag::Core, None, Pace::Free);
+        let (level, tag, needs, runtime) = (Level::Must, Tag::Core, None, RuntimeMode::Any);
         let at = Location::caller();
-        Self { id, level, topic, covers, tag, needs, pace, text, intent, run, at }
+        Self { id, level, topic, covers, tag, needs, runtime, text, intent, run, at }
     }
 
     pub(crate) const fn should(mut self) -> Self {
@@ -53,7 +53,7 @@ impl Rule {
         self
     }
 
-    /// An adapter could get it wrong; these mutants do.
+    /// An adapter can violate the rule, and these mutants do.
     pub(crate) const fn spi(mut self, mutants: &'static [&'static str]) -> Self {
         self.tag = Tag::Spi(mutants);
         self
@@ -64,8 +64,8 @@ impl Rule {
         self
     }
 
-    pub(crate) const fn pace(mut self, pace: Pace) -> Self {
-        self.pace = pace;
+    pub(crate) const fn runtime(mut self, runtime: RuntimeMode) -> Self {
+        self.runtime = runtime;
         self
     }
 }
@@ -76,19 +76,19 @@ impl fmt::Debug for Rule {
     }
 }
 
-/// How binding a rule is, as in RFC 2119.
+/// The requirement level of a rule, as in RFC 2119.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// An adapter without it is broken.
+    /// An absolute requirement.
     Must,
-    /// An adapter without it has a good reason.
+    /// A recommendation; deviating needs a good reason.
     Should,
-    /// An adapter with it is nicer.
+    /// Optional.
     May,
 }
 
 impl Level {
-    /// The word of the specification.
+    /// The level as in the specification.
     pub fn text(self) -> &'static str {
         match self {
             Self::Must => "MUST",
@@ -98,17 +98,18 @@ impl Level {
     }
 }
 
-/// Who could break a rule.
+/// Which code can violate a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tag {
-    /// An adapter: these [mutants](crate::mutants) break it, and the kit's own tests show that it notices.
+    /// An adapter: these [mutants](crate::mutants) violate it, and the kit's own tests show that the rule fails on
+    /// them.
     Spi(&'static [&'static str]),
-    /// Only the core: mutation testing of the core is the proof.
+    /// Only the core, as mutation testing of the core proves.
     Core,
 }
 
 impl Tag {
-    /// The word of the specification.
+    /// The tag as in the specification.
     pub fn text(self) -> &'static str {
         match self {
             Self::Spi(_) => "spi",
@@ -117,20 +118,20 @@ impl Tag {
     }
 }
 
-/// Where a rule can run.
+/// The runtimes that a rule runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pace {
-    /// On every runtime.
-    Free,
-    /// On one thread only: on two it would show nothing.
-    OneThread,
-    /// On two threads only: on one it would show nothing.
-    TwoThreads,
-    /// On one thread whose clock the rule drives.
-    Driven,
+pub enum RuntimeMode {
+    /// The current-thread and the multi-thread runtime.
+    Any,
+    /// The current-thread runtime only.
+    CurrentThread,
+    /// The multi-thread runtime only.
+    MultiThread,
+    /// A current-thread runtime with a driven clock.
+    DrivenClock,
 }
 
-/// Something a native runtime may not have. A rule that needs it is then ignored, with the adapter's reason.
+/// A capability that a native runtime may lack. A rule that needs it is then ignored, with the adapter's reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capability {
     /// An actor can be stopped natively.
@@ -141,9 +142,9 @@ pub enum Capability {
     NativeDrain,
     /// An actor can be killed natively.
     NativeKill,
-    /// Something native sees how an actor ended.
+    /// Native code can observe how an actor ended.
     NativeExit,
-    /// Native actors can be linked so that the end of one reaches the other.
+    /// Native actors can be linked, so that the end of one affects the other.
     NativePeer,
 }
 
@@ -154,10 +155,10 @@ macro_rules! words {
         pub enum $name { $($(#[$variant_doc])* $variant,)* }
 
         impl $name {
-            /// All of them, in the order of the coverage table.
+            /// All values, in the order of the coverage table.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The words of the specification.
+            /// The name in the specification.
             pub fn text(self) -> &'static str {
                 match self { $(Self::$variant => $text,)* }
             }
@@ -166,13 +167,13 @@ macro_rules! words {
 }
 
 words! {
-    /// What a rule is about: a row of the coverage table.
+    /// The topic of a rule: a row of the coverage table.
     Topic {
         /// `tell`, `try_tell` and `send`.
         Tell = "Tell",
         /// `ask` in all its forms.
         Ask = "Ask",
-        /// The order in which messages are handled and settled.
+        /// The order in which messages are handled and refused.
         Order = "Send order",
         /// `stop`.
         Stop = "Stop",
@@ -180,35 +181,35 @@ words! {
         Drain = "Drain",
         /// `kill`.
         Kill = "Kill",
-        /// `wait`, `wait_all`, the number of live actors.
+        /// `wait`, `wait_all` and the number of live actors.
         Wait = "Wait",
         /// Names and lookup.
         Name = "Name, lookup",
-        /// Actor paths, and expressions that select by them.
+        /// Actor paths and selections.
         Paths = "Paths and selections",
-        /// Bounded mailboxes, and the line for room in one.
+        /// Bounded mailboxes, and senders waiting for room.
         Bound = "Bounded mailbox",
         /// The lanes of a mailbox.
         Priority = "Priority",
         /// Load shedding.
         Shed = "Load shedding",
-        /// Interceptors where messages are handled.
+        /// Interceptors of the receiving actor.
         Inbound = "Inbound interceptors",
-        /// Interceptors where messages are sent.
+        /// Interceptors of the sender.
         Outbound = "Outbound interceptors",
-        /// What travels beside messages and replies.
+        /// Headers of messages and replies.
         Headers = "Headers",
-        /// Cancelled asks, and deadlines.
+        /// Cancelled asks and deadlines.
         Cancel = "Cancel, deadline",
-        /// Replies that come later, or from another actor.
+        /// Deferred and forwarded replies, pipes.
         Later = "Deferred reply",
         /// `Err` from a handler or hook.
         Failure = "Failure (Err)",
-        /// A panic, and what follows it.
+        /// Panics and restarts.
         Panic = "Panic, restart",
         /// Parents and children.
         Tree = "Children",
-        /// What becomes of a failed actor, and of those who share its fate.
+        /// Supervision strategies.
         Supervision = "Supervision",
         /// Death watch.
         Watch = "Watch",
@@ -216,25 +217,27 @@ words! {
         Timers = "Timers",
         /// Stash and attached streams.
         Inflow = "Stash and streams",
+        /// Requests with a stream of items as their answer or content.
+        Streams = "Streams of items",
         /// `System::shutdown`.
         Shutdown = "Shutdown",
-        /// What native code does to the actor and sees of it.
+        /// Native control and observation of an actor.
         Native = "Native end",
     }
 }
 
 words! {
-    /// Where in its life the actor is: a column of the coverage table.
+    /// The state of the actor: a column of the coverage table.
     State {
         /// In `on_start`.
         Starting = "starting",
-        /// Waiting for a message.
+        /// Idle.
         Idle = "idle",
         /// In a handler.
         Handling = "handling",
         /// In `on_stop`.
         Stopping = "stopping",
-        /// Ended, no matter how.
+        /// Ended in any way.
         Dead = "dead",
         /// Ended by `stop`.
         Stopped = "by stop",

@@ -9,59 +9,59 @@ use crate::{Flavor, Record, Rule, Settings, Subject, Tag, Verdict, check, report
 
 type Records = Arc<Mutex<Vec<Record>>>;
 
-/// After so many failures no more rules are begun, unless the environment says so.
-const ENOUGH: usize = 10;
+/// The run stops after this many failures, unless the environment says otherwise.
+const MOST_FAILURES: usize = 10;
 
-/// Stops a run in which too much fails. A broken draft fails most rules, each after all its patience.
+/// Stops a run after too many failures: an early draft of an adapter fails most rules, each after its timeout.
 #[derive(Debug)]
-struct Brake {
+struct FailureLimit {
     failures: AtomicUsize,
-    enough: usize,
+    most: usize,
 }
 
-impl Brake {
+impl FailureLimit {
     fn from_env() -> Self {
         let keep_going = std::env::var_os("DACTOR_CONFORMANCE_KEEP_GOING").is_some_and(|value| value != "0");
-        Self { failures: AtomicUsize::new(0), enough: if keep_going { usize::MAX } else { ENOUGH } }
+        Self { failures: AtomicUsize::new(0), most: if keep_going { usize::MAX } else { MOST_FAILURES } }
     }
 
-    fn off() -> Self {
-        Self { failures: AtomicUsize::new(0), enough: usize::MAX }
+    fn none() -> Self {
+        Self { failures: AtomicUsize::new(0), most: usize::MAX }
     }
 
-    fn is_on(&self) -> bool {
-        self.failures.load(Ordering::Relaxed) >= self.enough
+    fn is_reached(&self) -> bool {
+        self.failures.load(Ordering::Relaxed) >= self.most
     }
 
-    /// Shows a failure when it happens: the harness prints them all at the end.
+    /// Prints a failure immediately; the harness prints all failures at the end.
     fn failed(&self, text: &str) {
         let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
-        if self.enough != usize::MAX || failures == 1 {
+        if self.most != usize::MAX || failures == 1 {
             eprintln!("\n{text}\n");
         }
-        if failures == self.enough {
+        if failures == self.most {
             eprintln!(
-                "{failures} failures: no more rules are begun. DACTOR_CONFORMANCE_KEEP_GOING=1 runs them all.\n"
+                "{failures} failures: the remaining rules are skipped. DACTOR_CONFORMANCE_KEEP_GOING=1 runs all rules.\n"
             );
         }
     }
 }
 
-/// The whole `main` of an adapter's conformance test.
+/// The `main` function of an adapter's conformance test.
 ///
-/// It understands the arguments of a Rust test: a filter (`STOP-`), `--list`, `--exact`, `--test-threads`. A run
-/// without a filter in which no rule ran is a failure. The rules that an adapter can break come first; a failure is shown
-/// when it happens, and after ten of them no more rules are begun.
+/// It accepts the arguments of a Rust test: a filter (`STOP-`), `--list`, `--exact`, `--test-threads`. A run without
+/// a filter in which no rule ran fails. The rules that an adapter can violate run first. A failure is printed
+/// immediately, and after ten failures no further rule is run.
 pub fn run(subject: impl Subject) -> ExitCode {
     let arguments = Arguments::from_args();
     let subject: Arc<dyn Subject> = Arc::new(subject);
     let records = Records::default();
-    let brake = Arc::new(Brake::from_env());
-    let trials = collect(&subject, &Settings::from_env(), &records, &brake);
+    let limit = Arc::new(FailureLimit::from_env());
+    let trials = collect(&subject, &Settings::from_env(), &records, &limit);
     let conclusion = libtest_mimic::run(&arguments, trials);
     let unfiltered = arguments.filter.is_none() && arguments.skip.is_empty() && !arguments.list;
     if unfiltered && conclusion.num_passed + conclusion.num_failed == 0 {
-        eprintln!("no rule was run on {}", subject.name());
+        eprintln!("no rule ran on {}", subject.name());
         return ExitCode::FAILURE;
     }
     if let Some(directory) = std::env::var_os("DACTOR_CONFORMANCE_REPORT") {
@@ -74,22 +74,22 @@ pub fn run(subject: impl Subject) -> ExitCode {
     conclusion.exit_code()
 }
 
-/// Every rule on every runtime, for a test that has more to run than these.
+/// All rules on all their runtimes, for tests that add trials of their own.
 pub fn trials(subject: &Arc<dyn Subject>, settings: &Settings) -> Vec<Trial> {
-    collect(subject, settings, &Records::default(), &Arc::new(Brake::off()))
+    collect(subject, settings, &Records::default(), &Arc::new(FailureLimit::none()))
 }
 
 fn collect(
     subject: &Arc<dyn Subject>,
     settings: &Settings,
     records: &Records,
-    brake: &Arc<Brake>,
+    limit: &Arc<FailureLimit>,
 ) -> Vec<Trial> {
     let (spi, core): (Vec<_>, Vec<_>) = rules().partition(|rule| matches!(rule.tag, Tag::Spi(_)));
     let pairs = spi.into_iter().chain(core);
-    let pairs =
-        pairs.flat_map(|rule: &'static Rule| Flavor::of(rule.pace).iter().map(move |flavor| (rule, *flavor)));
-    pairs.map(|(rule, flavor)| trial(rule, flavor, subject, settings, records, brake)).collect()
+    let pairs = pairs
+        .flat_map(|rule: &'static Rule| Flavor::of(rule.runtime).iter().map(move |flavor| (rule, *flavor)));
+    pairs.map(|(rule, flavor)| trial(rule, flavor, subject, settings, records, limit)).collect()
 }
 
 fn trial(
@@ -98,14 +98,14 @@ fn trial(
     subject: &Arc<dyn Subject>,
     settings: &Settings,
     records: &Records,
-    brake: &Arc<Brake>,
+    limit: &Arc<FailureLimit>,
 ) -> Trial {
     let (subject, settings) = (subject.clone(), settings.clone());
-    let (records, brake) = (records.clone(), brake.clone());
+    let (records, limit) = (records.clone(), limit.clone());
     let name = format!("{}::{}::{}", subject.name(), rule.id, flavor.text());
     Trial::ignorable_test(name, move || {
-        if brake.is_on() {
-            return Ok(Completion::ignored_with("too many failures before it"));
+        if limit.is_reached() {
+            return Ok(Completion::ignored_with("skipped after too many failures"));
         }
         let verdict = check(rule, subject.clone(), flavor, &settings);
         let record = Record::new(rule, subject.name(), flavor, &verdict);
@@ -114,7 +114,7 @@ fn trial(
             Verdict::Passed => Ok(Completion::Completed),
             Verdict::Ignored(reason) => Ok(Completion::ignored_with(reason)),
             Verdict::Failed(text) => {
-                brake.failed(&text);
+                limit.failed(&text);
                 Err(Failed::from(text))
             }
         }

@@ -10,21 +10,21 @@ use crate::Capability;
 /// A boxed future.
 pub type Task<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What [`ActorRef::native`](dactor_core::ActorRef::native) gives.
+/// The type behind [`ActorRef::native`](dactor_core::ActorRef::native).
 pub type Native = dyn Any + Send + Sync;
 
-/// Tells how a native actor ended, once it has.
+/// Resolves to the exit of a native actor.
 pub struct Watch {
     exit: Task<'static, NativeExit>,
 }
 
 impl Watch {
-    /// A watch that has been set up; the future waits for the end.
+    /// A watch that is already set up; the future resolves to the exit.
     pub fn new(exit: impl Future<Output = NativeExit> + Send + 'static) -> Self {
         Self { exit: Box::pin(exit) }
     }
 
-    /// Waits for the end.
+    /// Awaits the exit.
     pub fn exit(&mut self) -> &mut Task<'static, NativeExit> {
         &mut self.exit
     }
@@ -38,19 +38,19 @@ impl fmt::Debug for Watch {
 
 /// The adapter under test.
 pub trait Subject: Send + Sync + 'static {
-    /// Its name in reports: a word.
+    /// Its name in reports, one word.
     fn name(&self) -> &'static str;
 
-    /// The backend.
+    /// A new backend.
     fn backend(&self) -> Box<dyn Backend>;
 
-    /// The native side; the reason when the suite cannot have one, which ignores all rules about it.
+    /// The native side, or the reason why there is none; all rules that need it are then ignored.
     fn native(&self) -> Result<&dyn NativeProbe, &'static str> {
         Err("the test has no `NativeProbe` yet")
     }
 }
 
-/// A name and a backend are enough to begin with: the rules about the native side are ignored.
+/// A name and a backend are enough to start: the rules about the native side are ignored.
 impl<B: Backend, F: Fn() -> B + Send + Sync + 'static> Subject for (&'static str, F) {
     fn name(&self) -> &'static str {
         self.0
@@ -61,9 +61,9 @@ impl<B: Backend, F: Fn() -> B + Send + Sync + 'static> Subject for (&'static str
     }
 }
 
-/// Acts on native actors without the core's knowledge, and sees what native code sees.
+/// Acts on native actors without the core's knowledge, and observes them as native code does.
 pub trait NativeProbe: Send + Sync {
-    /// What of this the native runtime has; the reason when it has not.
+    /// Whether the native runtime has the capability, or the reason why not.
     fn supports(&self, capability: Capability) -> Result<(), &'static str> {
         let _ = capability;
         Ok(())
@@ -72,16 +72,16 @@ pub trait NativeProbe: Send + Sync {
     /// Stops the native actor after its current message.
     fn stop<'a>(&'a self, actor: &'a Native) -> Task<'a, ()>;
 
-    /// Stops the native actor after what it has accepted.
+    /// Stops the native actor after its accepted messages.
     fn drain<'a>(&'a self, actor: &'a Native) -> Task<'a, ()>;
 
     /// Kills the native actor.
     fn kill<'a>(&'a self, actor: &'a Native) -> Task<'a, ()>;
 
-    /// Links or supervises the native actor. When this is done, the watch will tell how the actor ends.
+    /// Links or supervises the native actor. The returned watch is set up.
     fn watch<'a>(&'a self, actor: &'a Native) -> Task<'a, Watch>;
 
-    /// Links a native peer, or child, to the actor and lets it fail. Done when it has.
+    /// Links a native peer or child to the actor and lets it fail; completes when it has failed.
     fn peer_dies<'a>(&'a self, actor: &'a Native) -> Task<'a, ()>;
 }
 

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use counting_alloc::{Counting, start_counting, stop_counting};
 use dactor_core::path::{ActorPath, PathSegment, SegmentPattern};
-use dactor_core::spi::{Backend, Cell, Host};
+use dactor_core::spi::{Backend, Cell, NativeHandle};
 use dactor_core::{Actor, Result, System};
 
 #[global_allocator]
@@ -87,7 +87,7 @@ impl Backend for Shelf {
 
 struct Nothing;
 
-impl Host for Nothing {
+impl NativeHandle for Nothing {
     fn native(&self) -> &(dyn Any + Send + Sync) {
         self
     }

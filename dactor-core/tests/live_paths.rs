@@ -2,12 +2,12 @@
 //!
 //! `DACTOR_TREE_CASES` sets on how many trees.
 
-use std::any::Any;
-use std::future::poll_fn;
+#[path = "support/tokio_tasks.rs"]
+mod tokio_tasks;
+
 use std::sync::{Arc, Mutex};
 
 use dactor_core::path::{ActorPathScheme, Guardian, PathAuthority};
-use dactor_core::spi::{Backend, Cell, Host};
 use dactor_core::{
     Actor, ActorPath, ActorRef, ActorSystemConfig, Context, ErrorKind, Event, Handler, Message, Outcome,
     Result, System,
@@ -17,27 +17,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::test_runner::TestRunner;
-
-/// Bare tasks.
-struct Tasks;
-
-impl Backend for Tasks {
-    fn name(&self) -> &'static str {
-        "tasks"
-    }
-
-    fn spawn(&self, mut cell: Cell) -> Result<()> {
-        cell.bind(Self);
-        tokio::spawn(poll_fn(move |cx| cell.poll_run(cx).map(drop)));
-        Ok(())
-    }
-}
-
-impl Host for Tasks {
-    fn native(&self) -> &(dyn Any + Send + Sync) {
-        self
-    }
-}
+use tokio_tasks::TokioTasks;
 
 struct Branch;
 impl Actor for Branch {}
@@ -46,6 +26,7 @@ struct Grow(Option<String>);
 
 impl Message for Grow {
     type Reply = Result<ActorRef<Branch>, ErrorKind>;
+    type Access = dactor_core::Exclusive;
 }
 
 impl Handler<Grow> for Branch {
@@ -62,6 +43,7 @@ struct Find(String);
 
 impl Message for Find {
     type Reply = Option<ActorRef<Branch>>;
+    type Access = dactor_core::Exclusive;
 }
 
 impl Handler<Find> for Branch {
@@ -79,6 +61,7 @@ struct Look(Vec<String>);
 
 impl Message for Look {
     type Reply = Vec<Vec<ActorPath>>;
+    type Access = dactor_core::Exclusive;
 }
 
 impl Handler<Look> for Branch {
@@ -142,10 +125,10 @@ async fn try_tree(config: ActorSystemConfig, tree: Vec<Planted>) -> std::result:
     let record = printed.clone();
     let observe = move |event: &Event| {
         if let Event::Spawned { actor, .. } = event {
-            record.lock().unwrap().push(actor.clone());
+            record.lock().unwrap().push(actor.to_string());
         }
     };
-    let system = System::builder(config).backend(Tasks).observe(observe).build().unwrap();
+    let system = System::builder(config).backend(TokioTasks).observe(observe).build().unwrap();
     let mut actors: Vec<ActorRef<Branch>> = Vec::new();
     for Planted { parent, name, service } in tree {
         let parent = parent.filter(|_| !actors.is_empty()).map(|parent| parent.get(&actors).clone());
@@ -188,8 +171,8 @@ async fn try_tree(config: ActorSystemConfig, tree: Vec<Planted>) -> std::result:
         prop_assert_eq!(&parsed.to_string(), label);
         let exact: ActorPath = path.to_serialization_format().parse().unwrap();
         prop_assert!(exact.is_same_incarnation(&path));
-        prop_assert_eq!(system.actor_at::<Branch>(&parsed), Some(actor.clone()));
-        prop_assert_eq!(system.actor_at::<Branch>(&exact), Some(actor.clone()));
+        prop_assert_eq!(system.actor_at::<Branch>(&parsed).ok(), Some(actor.clone()));
+        prop_assert_eq!(system.actor_at::<Branch>(&exact).ok(), Some(actor.clone()));
         prop_assert!(system.path_of(actor.id()).is_some_and(|found| found.is_same_incarnation(&path)));
         let relative = vec![".".to_owned(), "*".into(), path.without_address().into(), "../*".into()];
         let found = actor.ask(Look(relative)).await.unwrap();
@@ -205,7 +188,7 @@ async fn try_tree(config: ActorSystemConfig, tree: Vec<Planted>) -> std::result:
         prop_assert!(found[3].contains(&path));
     }
     system.shutdown().await.unwrap();
-    prop_assert!(actors.iter().all(|actor| system.find(&actor.path()).is_none()));
+    prop_assert!(actors.iter().all(|actor| system.find(&actor.path()).is_err()));
     Ok(())
 }
 
@@ -223,7 +206,7 @@ fn what_is_printed_is_found() {
 #[test]
 fn no_selection_panics_or_leaves_its_guardian() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let system = System::builder("sys").backend(Tasks).build().unwrap();
+    let system = System::builder("sys").backend(TokioTasks).build().unwrap();
     let here = runtime.block_on(async {
         let top = system.spawn(Branch).name("a").await.unwrap();
         system.spawn_service(Branch).name("a").await.unwrap();
@@ -267,7 +250,7 @@ fn no_selection_panics_or_leaves_its_guardian() {
 fn a_deep_chain() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let system = System::builder("sys").backend(Tasks).build().unwrap();
+        let system = System::builder("sys").backend(TokioTasks).build().unwrap();
         let mut last = system.spawn(Branch).name("a").await.unwrap();
         let mut depth = 1;
         let refused = loop {
@@ -279,12 +262,12 @@ fn a_deep_chain() {
         };
         assert_eq!(refused, ErrorKind::InvalidName);
         assert!(depth > 32_000, "{depth}");
-        assert_eq!(system.actor_at::<Branch>(&last.path()).as_ref(), Some(&last));
+        assert_eq!(system.actor_at::<Branch>(&last.path()).ok().as_ref(), Some(&last));
         assert_eq!(last.path().segments().len(), depth + 1);
         let top = system.get::<Branch>("a").unwrap();
         top.kill();
         top.wait().await.unwrap();
-        assert_eq!(system.live(), 0);
-        assert!(system.find(&last.path()).is_none());
+        assert_eq!(system.actor_count(), 0);
+        assert!(system.find(&last.path()).is_err());
     });
 }

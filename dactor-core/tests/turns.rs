@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context as TaskContext, Poll, Wake, Waker};
 
-use dactor_core::spi::{Backend, Cell, Exit, Host, NativeEnd, TURN, TurnEnd, exit_watch};
+use dactor_core::spi::{Backend, Cell, Exit, NativeEnd, NativeHandle, TURN, TurnEnd, exit_watch};
 use dactor_core::{Actor, ActorRef, Context, Handler, Message, Outcome, Result, System};
 
 #[derive(Default)]
@@ -24,9 +24,9 @@ struct ByHand {
     host: Arc<Count>,
 }
 
-struct Native(Arc<Count>);
+struct TestHandle(Arc<Count>);
 
-impl Host for Native {
+impl NativeHandle for TestHandle {
     fn wake(&self) {
         self.0.clone().wake();
     }
@@ -42,7 +42,7 @@ impl Backend for ByHand {
     }
 
     fn spawn(&self, cell: Cell) -> Result<()> {
-        cell.bind(Native(self.host.clone()));
+        cell.bind(TestHandle(self.host.clone()));
         *self.cell.lock().unwrap() = Some(cell);
         Ok(())
     }
@@ -55,6 +55,7 @@ impl Actor for Adder {}
 struct Add;
 impl Message for Add {
     type Reply = usize;
+    type Access = dactor_core::Exclusive;
 }
 
 impl Handler<Add> for Adder {
@@ -254,7 +255,7 @@ async fn an_exit_that_was_not_told_is_a_kill() {
 #[test]
 fn a_boxed_backend_is_that_backend() {
     let backend: Box<dyn Backend> = Box::new(ByHand::default());
-    assert_eq!(System::builder("turns").backend(backend).build().unwrap().backend(), "by-hand");
+    assert_eq!(System::builder("turns").backend(backend).build().unwrap().backend_name(), "by-hand");
 }
 
 #[tokio::test]

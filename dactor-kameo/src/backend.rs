@@ -3,7 +3,7 @@ use dactor_core::spi::{Backend, Cell};
 use kameo::actor::PreparedActor;
 use kameo::mailbox;
 
-use crate::host::{DactorActor, Native};
+use crate::native::{DactorActor, KameoHandle};
 
 /// The kameo backend.
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,7 +21,7 @@ impl Backend for Kameo {
 
     fn spawn(&self, cell: Cell) -> Result<()> {
         let prepared = PreparedActor::<DactorActor>::new(mailbox::unbounded());
-        cell.bind(Native::new(prepared.actor_ref().clone()));
+        cell.bind(KameoHandle::new(prepared.actor_ref().clone()));
         prepared.spawn(cell);
         Ok(())
     }

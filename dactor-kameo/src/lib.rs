@@ -4,9 +4,9 @@
 //! gives the native ref, for links and supervision.
 
 mod backend;
-mod host;
 mod interop;
+mod native;
 
 pub use backend::{Kameo, kameo};
-pub use host::DactorActor;
 pub use interop::KameoInterop;
+pub use native::DactorActor;

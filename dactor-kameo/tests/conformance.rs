@@ -1,4 +1,4 @@
-//! Every rule of dactor's conformance suite, on kameo.
+//! The conformance suite on kameo.
 
 use std::process::ExitCode;
 
@@ -38,7 +38,7 @@ impl NativeProbe for OnKameo {
     }
 
     fn drain<'a>(&'a self, actor: &'a Native) -> Task<'a, ()> {
-        // Refused when the actor has ended.
+        // Fails if the actor has ended.
         Box::pin(async {
             let _ = host(actor).stop_gracefully().await;
         })

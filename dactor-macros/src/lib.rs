@@ -1,4 +1,5 @@
-//! Derive macros of dactor: [`Message`](macro@Message). Everything they write can be written by hand.
+//! Derive macros of dactor: [`Message`](macro@Message), and for streams [`Expand`](macro@Expand),
+//! [`Reduce`](macro@Reduce) and [`Transform`](macro@Transform). Everything they write can be written by hand.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -18,11 +19,116 @@ use syn::{DeriveInput, Ident, Path, Type, parse_quote};
 /// parameters are bound by `Send + 'static`.
 #[proc_macro_derive(Message, attributes(message))]
 pub fn derive_message(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    let input = syn::parse_macro_input!(input as DeriveInput);
-    message(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+    derive(input, &MESSAGE)
 }
 
-fn message(input: &DeriveInput) -> syn::Result<TokenStream> {
+/// Implements `dactor::Expand`: a request that is answered by a stream of items.
+///
+/// | attribute | meaning | default |
+/// | --- | --- | --- |
+/// | `#[message(item = T)]` | the items of the stream | required |
+/// | `#[message(debug)]`, `#[message(priority = High)]`, `#[message(crate = path)]` | as for `Message` | |
+#[proc_macro_derive(Expand, attributes(message))]
+pub fn derive_expand(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    derive(input, &EXPAND)
+}
+
+/// Implements `dactor::Reduce`: a request with a stream of items, answered by one reply.
+///
+/// | attribute | meaning | default |
+/// | --- | --- | --- |
+/// | `#[message(item = T)]` | the items that come with the request | required |
+/// | `#[message(reply = T)]` | what the handler answers | `()` |
+/// | `#[message(debug)]`, `#[message(priority = High)]`, `#[message(crate = path)]` | as for `Message` | |
+#[proc_macro_derive(Reduce, attributes(message))]
+pub fn derive_reduce(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    derive(input, &REDUCE)
+}
+
+/// Implements `dactor::Transform`: a stream of items, answered by a stream of items.
+///
+/// | attribute | meaning | default |
+/// | --- | --- | --- |
+/// | `#[message(input = T)]` | the items that come with the request | required |
+/// | `#[message(output = T)]` | the items of the answer | required |
+/// | `#[message(debug)]`, `#[message(priority = High)]`, `#[message(crate = path)]` | as for `Message` | |
+#[proc_macro_derive(Transform, attributes(message))]
+pub fn derive_transform(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    derive(input, &TRANSFORM)
+}
+
+/// A trait that is derived: its name, the associated types that an attribute sets, and the flags that it knows.
+struct Derived {
+    name: &'static str,
+    /// Attribute, associated type, and whether it is `()` unless set.
+    types: &'static [(&'static str, &'static str, bool)],
+    flags: &'static [&'static str],
+    /// The attributes, for the error about another one.
+    known: &'static str,
+}
+
+const MESSAGE: Derived = Derived {
+    name: "Message",
+    types: &[("reply", "Reply", true)],
+    flags: &["debug", "abort"],
+    known: "`reply = Type`, `debug`, `abort`, `priority = Level` or `crate = path`",
+};
+const EXPAND: Derived = Derived {
+    name: "Expand",
+    types: &[("item", "Item", false)],
+    flags: &["debug"],
+    known: "`item = Type`, `debug`, `priority = Level` or `crate = path`",
+};
+const REDUCE: Derived = Derived {
+    name: "Reduce",
+    types: &[("item", "Item", false), ("reply", "Reply", true)],
+    flags: &["debug"],
+    known: "`item = Type`, `reply = Type`, `debug`, `priority = Level` or `crate = path`",
+};
+const TRANSFORM: Derived = Derived {
+    name: "Transform",
+    types: &[("input", "Input", false), ("output", "Output", false)],
+    flags: &["debug"],
+    known: "`input = Type`, `output = Type`, `debug`, `priority = Level` or `crate = path`",
+};
+
+fn derive(input: proc_macro::TokenStream, derived: &Derived) -> proc_macro::TokenStream {
+    let input = syn::parse_macro_input!(input as DeriveInput);
+    implement(&input, derived).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// What the attributes say.
+struct Attributes {
+    types: Vec<Option<Type>>,
+    flags: Vec<&'static str>,
+    priority: Option<Ident>,
+    krate: Path,
+}
+
+fn attributes(input: &DeriveInput, derived: &Derived) -> syn::Result<Attributes> {
+    let types = derived.types.iter().map(|(_, _, unit)| unit.then(|| parse_quote!(()))).collect();
+    let mut found = Attributes { types, flags: Vec::new(), priority: None, krate: parse_quote!(::dactor) };
+    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("message")) {
+        attribute.parse_nested_meta(|meta| {
+            let named = |name: &&str| meta.path.is_ident(*name);
+            if let Some(at) = derived.types.iter().position(|(name, ..)| named(name)) {
+                found.types[at] = Some(meta.value()?.parse()?);
+            } else if let Some(flag) = derived.flags.iter().copied().find(named) {
+                found.flags.push(flag);
+            } else if meta.path.is_ident("priority") {
+                found.priority = Some(level(meta.value()?.parse()?)?);
+            } else if meta.path.is_ident("crate") {
+                found.krate = meta.value()?.parse()?;
+            } else {
+                return Err(meta.error(format!("expected {}", derived.known)));
+            }
+            Ok(())
+        })?;
+    }
+    Ok(found)
+}
+
+fn implement(input: &DeriveInput, derived: &Derived) -> syn::Result<TokenStream> {
     if let Some(borrowed) = input.generics.lifetimes().next() {
         let text = format!(
             "a message cannot borrow, because it is handled after it was sent: own the data (`String`, `Arc<str>`) instead of `{}`",
@@ -30,38 +136,34 @@ fn message(input: &DeriveInput) -> syn::Result<TokenStream> {
         );
         return Err(syn::Error::new_spanned(&borrowed.lifetime, text));
     }
-    let mut reply: Type = parse_quote!(());
-    let mut krate: Path = parse_quote!(::dactor);
-    let mut describe = None;
-    let mut abort = None;
-    let mut priority: Option<Ident> = None;
-    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("message")) {
-        attribute.parse_nested_meta(|meta| {
-            if meta.path.is_ident("reply") {
-                reply = meta.value()?.parse()?;
-            } else if meta.path.is_ident("debug") {
-                describe = Some(quote! {
-                    fn describe(&self) -> ::core::option::Option<::std::string::String> {
-                        ::core::option::Option::Some(::std::format!("{self:?}"))
-                    }
-                });
-            } else if meta.path.is_ident("abort") {
-                abort = Some(quote! { const ABORT: bool = true; });
-            } else if meta.path.is_ident("priority") {
-                priority = Some(level(meta.value()?.parse()?)?);
-            } else if meta.path.is_ident("crate") {
-                krate = meta.value()?.parse()?;
-            } else {
-                return Err(meta.error(
-                    "expected `reply = Type`, `debug`, `abort`, `priority = Level` or `crate = path`",
-                ));
-            }
-            Ok(())
-        })?;
+    let Attributes { types, flags, priority, krate } = attributes(input, derived)?;
+    let mut items = Vec::new();
+    for ((attribute, associated, _), value) in derived.types.iter().zip(types) {
+        let Some(value) = value else {
+            let text = format!("`{}` needs `#[message({attribute} = Type)]`", derived.name);
+            return Err(syn::Error::new_spanned(&input.ident, text));
+        };
+        let associated = Ident::new(associated, proc_macro2::Span::call_site());
+        items.push(quote! { type #associated = #value; });
     }
-    let priority =
-        priority.map(|level| quote! { const PRIORITY: #krate::Priority = #krate::Priority::#level; });
+    if derived.name == MESSAGE.name {
+        items.push(quote! { type Access = #krate::Exclusive; });
+    }
+    items.extend(
+        priority.map(|level| quote! { const PRIORITY: #krate::Priority = #krate::Priority::#level; }),
+    );
+    if flags.contains(&"abort") {
+        items.push(quote! { const ABORT: bool = true; });
+    }
+    if flags.contains(&"debug") {
+        items.push(quote! {
+            fn describe(&self) -> ::core::option::Option<::std::string::String> {
+                ::core::option::Option::Some(::std::format!("{self:?}"))
+            }
+        });
+    }
     let name = &input.ident;
+    let derived = Ident::new(derived.name, proc_macro2::Span::call_site());
     let mut generics = input.generics.clone();
     for parameter in input.generics.type_params() {
         let ident = &parameter.ident;
@@ -69,11 +171,8 @@ fn message(input: &DeriveInput) -> syn::Result<TokenStream> {
     }
     let (implemented, used, bounds) = generics.split_for_impl();
     Ok(quote! {
-        impl #implemented #krate::Message for #name #used #bounds {
-            type Reply = #reply;
-            #priority
-            #abort
-            #describe
+        impl #implemented #krate::#derived for #name #used #bounds {
+            #(#items)*
         }
     })
 }

@@ -6,7 +6,7 @@ use dactor_core::spi::{Backend, Cell};
 use dactor_core::{Error, ErrorKind, Result};
 use ractor::ActorRuntime;
 
-use crate::host::Host;
+use crate::native::CellActor;
 
 /// The ractor backend.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,7 +27,7 @@ impl Backend for Ractor {
             |error: &dyn std::fmt::Display| Err(Error::new(ErrorKind::Backend).because(error.to_string()));
         // ractor's spawn waits only for `pre_start`, and ours does not wait; without the `unconstrained` it
         // could be tokio's budget that makes it.
-        let spawning = pin!(tokio::task::unconstrained(ActorRuntime::spawn(None, Host::new(cell), ())));
+        let spawning = pin!(tokio::task::unconstrained(ActorRuntime::spawn(None, CellActor::new(cell), ())));
         match spawning.poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(_)) => Ok(()),
             Poll::Ready(Err(error)) => refused(&error),

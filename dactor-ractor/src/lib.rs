@@ -4,8 +4,8 @@
 //! [`RactorInterop`] gives the native cell, for links, process groups and monitors.
 
 mod backend;
-mod host;
 mod interop;
+mod native;
 
 pub use backend::{Ractor, ractor};
 pub use interop::RactorInterop;

@@ -1,4 +1,4 @@
-//! Every rule of dactor's conformance suite, on ractor.
+//! The conformance suite on ractor.
 
 use std::process::ExitCode;
 
@@ -29,7 +29,7 @@ impl NativeProbe for OnRactor {
     }
 
     fn drain<'a>(&'a self, actor: &'a Native) -> Task<'a, ()> {
-        // Refused when the actor has ended.
+        // Fails if the actor has ended.
         Box::pin(async { drop(cell(actor).drain()) })
     }
 
@@ -39,8 +39,8 @@ impl NativeProbe for OnRactor {
 
     fn watch<'a>(&'a self, actor: &'a Native) -> Task<'a, Watch> {
         Box::pin(async {
-            let (told, exit) = oneshot::channel();
-            let (supervisor, _) = Actor::spawn(None, Supervisor, told).await.expect("a native supervisor");
+            let (report, exit) = oneshot::channel();
+            let (supervisor, _) = Actor::spawn(None, Supervisor, report).await.expect("a native supervisor");
             cell(actor).link(supervisor.get_cell());
             Watch::new(async { exit.await.expect("the supervisor outlives the actor") })
         })
@@ -61,7 +61,7 @@ fn cell(actor: &Native) -> &ActorCell {
     actor.downcast_ref().expect("the native actor on ractor is a cell")
 }
 
-/// Tells how the first actor that it supervises ends.
+/// Reports how the first actor that it supervises ends.
 struct Supervisor;
 
 impl Actor for Supervisor {
@@ -72,16 +72,16 @@ impl Actor for Supervisor {
     async fn pre_start(
         &self,
         _: ActorRef<()>,
-        told: oneshot::Sender<NativeExit>,
+        report: oneshot::Sender<NativeExit>,
     ) -> Result<Self::State, ActorProcessingErr> {
-        Ok(Some(told))
+        Ok(Some(report))
     }
 
     async fn handle_supervisor_evt(
         &self,
         myself: ActorRef<()>,
         event: SupervisionEvent,
-        told: &mut Self::State,
+        report: &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
         let exit = match event {
             SupervisionEvent::ActorFailed(_, error) => NativeExit::Failed(format!("{error:#}")),
@@ -89,8 +89,8 @@ impl Actor for Supervisor {
             SupervisionEvent::ActorTerminated(..) => NativeExit::Normal,
             _ => return Ok(()),
         };
-        if let Some(told) = told.take() {
-            let _ = told.send(exit);
+        if let Some(report) = report.take() {
+            let _ = report.send(exit);
         }
         myself.stop(None);
         Ok(())

@@ -1,17 +1,11 @@
 //! What the long random tests share.
 
-/// SplitMix64: small, and the same everywhere.
-pub(crate) struct Dice(pub(crate) u64);
+// By path: a dependency on the conformance kit would switch the core's testkit on for all tests of this package.
+#[path = "../../conformance-tests/src/random/splitmix.rs"]
+#[expect(unreachable_pub, dead_code, reason = "the kit exports it, and uses all of it")]
+mod splitmix;
 
-impl Dice {
-    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % sides
-    }
-}
+pub(crate) use splitmix::SplitMix64;
 
 /// A number from the environment.
 pub(crate) fn number(name: &str) -> Option<u64> {

@@ -1,7 +1,7 @@
-//! A global allocator that counts while it is asked to.
+//! A global allocator that counts on demand.
 //!
-//! The switch is a relaxed flag: while it is off an allocation pays for one predictable branch and touches no
-//! shared counter, so timings are left alone.
+//! The switch is a relaxed flag: while it is off, an allocation costs one predictable branch and touches no shared
+//! counter, so it does not distort timings.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering::Relaxed};
@@ -15,14 +15,14 @@ static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 #[derive(Debug)]
 pub struct Counting;
 
-/// What was counted.
+/// The counters.
 #[derive(Debug, Clone, Copy)]
 pub struct Count {
     /// Bytes allocated and not freed.
     pub live_bytes: isize,
-    /// The most `live_bytes` has been: how far the heap grew above its level at the start.
+    /// The maximum of `live_bytes`: the peak heap growth since the start.
     pub peak_bytes: isize,
-    /// Calls that allocated, or made an allocation larger.
+    /// The number of calls that allocated, or grew an allocation.
     pub allocations: usize,
 }
 
@@ -47,7 +47,7 @@ pub fn stop_counting() -> Count {
 fn record(bytes: isize, allocations: usize) {
     if ON.load(Relaxed) {
         let live = LIVE.fetch_add(bytes, Relaxed) + bytes;
-        // The load spares the write: once the level is steady, hardly any allocation is a new peak.
+        // The load avoids the write: at a steady level few allocations are a new peak.
         if live > PEAK.load(Relaxed) {
             PEAK.fetch_max(live, Relaxed);
         }
@@ -55,29 +55,29 @@ fn record(bytes: isize, allocations: usize) {
     }
 }
 
-// SAFETY: every call is passed on unchanged to the system allocator; counting neither allocates nor panics.
+// SAFETY: every call is forwarded unchanged to the system allocator; counting neither allocates nor panics.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         record(layout.size() as isize, 1);
-        // SAFETY: the caller's promises are those `System` asks for.
+        // SAFETY: the caller upholds the contract that `System` requires.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         record(layout.size() as isize, 1);
-        // SAFETY: the caller's promises are those `System` asks for.
+        // SAFETY: the caller upholds the contract that `System` requires.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         record(new_size as isize - layout.size() as isize, 1);
-        // SAFETY: the caller's promises are those `System` asks for.
+        // SAFETY: the caller upholds the contract that `System` requires.
         unsafe { System.realloc(ptr, layout, new_size) }
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
         record(-(layout.size() as isize), 0);
-        // SAFETY: the caller's promises are those `System` asks for.
+        // SAFETY: the caller upholds the contract that `System` requires.
         unsafe { System.dealloc(ptr, layout) }
     }
 }

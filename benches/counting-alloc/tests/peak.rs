@@ -1,4 +1,4 @@
-//! The peak outlasts what made it. The counter is global, so there is one test.
+//! The peak is kept after memory is freed. The counter is global, so there is one test.
 
 use std::hint::black_box;
 
@@ -9,7 +9,7 @@ static ALLOCATOR: Counting = Counting;
 
 const LARGE: usize = 1 << 20;
 const SMALL: usize = 1 << 10;
-/// What the test's own threads may allocate meanwhile.
+/// Allocations that the test's own threads may make meanwhile.
 const SLACK: isize = 64 << 10;
 
 #[test]

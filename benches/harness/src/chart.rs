@@ -1,4 +1,4 @@
-//! Ratios to native as horizontal bars, in SVG.
+//! Ratios to a baseline as horizontal bars, in SVG.
 
 use std::fmt::Write;
 
@@ -13,39 +13,41 @@ const BOTTOM: f64 = 40.0;
 /// The charted subjects and their colours.
 const SERIES: [(&str, &str); 2] = [("dactor_ractor", "#3b6fb6"), ("dactor_kameo", "#d9822b")];
 
-/// A chart: two bars a group, one for each backend.
+/// A chart with two bars per group, one for each backend.
 #[derive(Debug)]
 pub struct Chart {
     /// Its heading.
     pub title: &'static str,
-    /// What the bars are, in one sentence.
+    /// A one-sentence description of the bars.
     pub note: &'static str,
-    /// From the top down.
+    /// What a ratio of 1 stands for.
+    pub baseline: &'static str,
+    /// The groups, from top to bottom.
     pub groups: Vec<Group>,
 }
 
-/// What is compared under one name.
+/// The bars of one benchmark.
 #[derive(Debug)]
 pub struct Group {
-    /// Stands left of the bars.
+    /// The label to the left of the bars.
     pub label: String,
-    /// Bars of other subjects than the two over a backend are left out.
+    /// The bars; those of subjects other than the two dactor subjects are ignored.
     pub bars: Vec<Bar>,
 }
 
 /// One subject's ratio.
 #[derive(Debug)]
 pub struct Bar {
-    /// Whose ratio.
+    /// The subject.
     pub subject: &'static str,
-    /// To native.
+    /// The ratio to the baseline.
     pub ratio: f64,
-    /// Stands right of the bar.
+    /// The label to the right of the bar.
     pub label: String,
 }
 
 impl Chart {
-    /// Draws it.
+    /// Renders the chart as SVG.
     pub fn svg(&self) -> String {
         let ratios = self.groups.iter().flat_map(|group| &group.bars).map(|bar| bar.ratio);
         let axis = Axis::reaching(ratios.fold(1.25, f64::max));
@@ -67,7 +69,7 @@ impl Chart {
         for (index, group) in self.groups.iter().enumerate() {
             svg += &bars(&axis, TOP + GROUP * index as f64, group);
         }
-        svg += &axis.native_line(bottom);
+        svg += &axis.baseline(bottom, self.baseline);
         svg += "</svg>\n";
         svg
     }
@@ -106,10 +108,9 @@ impl Axis {
             .collect()
     }
 
-    fn native_line(&self, bottom: f64) -> String {
+    fn baseline(&self, bottom: f64, name: &str) -> String {
         let x = self.x(1.0);
-        vertical(x, bottom, "stroke=\"#222\" stroke-width=\"1.5\"")
-            + &text(x, TOP - 8.0, "middle", 12, "native")
+        vertical(x, bottom, "stroke=\"#222\" stroke-width=\"1.5\"") + &text(x, TOP - 8.0, "middle", 12, name)
     }
 }
 
@@ -151,7 +152,7 @@ fn vertical(x: f64, bottom: f64, style: &str) -> String {
     format!("<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{bottom:.1}\" {style}/>\n")
 }
 
-/// No label of ours needs escaping: identifiers, numbers and fixed sentences.
+/// Labels are identifiers, numbers and fixed sentences, so they need no escaping.
 fn text(x: f64, y: f64, anchor: &str, size: u32, label: &str) -> String {
     format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" font-size=\"{size}\">{label}</text>\n")
 }

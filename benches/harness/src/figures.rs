@@ -1,17 +1,17 @@
-/// The figure in the middle; the mean of the two in the middle when there is an even number of them.
+/// The median; for an even count, the mean of the two middle figures.
 pub fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_unstable_by(f64::total_cmp);
     let middle = figures.len() / 2;
     if figures.len() % 2 == 1 { figures[middle] } else { f64::midpoint(figures[middle - 1], figures[middle]) }
 }
 
-/// The mean for ratios: a half and a double cancel out.
+/// The geometric mean: a half and a double cancel out.
 pub fn geometric_mean(ratios: &[f64]) -> f64 {
     let logarithms: f64 = ratios.iter().map(|ratio| ratio.ln()).sum();
     (logarithms / ratios.len() as f64).exp()
 }
 
-/// Drops digits that are noise: keeps multiples of one `steps`th.
+/// Rounds to multiples of `1 / steps`, to drop noise digits.
 pub fn rounded(figure: f64, steps: f64) -> f64 {
     (figure * steps).round() / steps
 }

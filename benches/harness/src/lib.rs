@@ -1,5 +1,4 @@
-//! What the benchmarks share: their command line, the order of their rounds, the figures taken over those, and
-//! where the figures go.
+//! The shared part of the benchmarks: command line, interleaved rounds, medians and ratios, output files.
 
 mod chart;
 mod figures;

@@ -1,35 +1,35 @@
-/// Odd, so that the median is a round that really happened.
+/// Odd, so that the median is the figure of one round.
 const DEFAULT_ROUNDS: usize = 9;
 const QUICK_ROUNDS: usize = 1;
 
-/// What to run and how often.
+/// The benchmarks to run, and the number of rounds.
 #[derive(Debug)]
 pub struct Options {
-    /// Counted rounds; one more runs first as a warm-up and is dropped.
+    /// The number of counted rounds; a warm-up round runs first and is discarded.
     pub rounds: usize,
-    /// How much of each.
+    /// The size of each benchmark.
     pub scale: Scale,
-    /// Whether `cargo bench` started us. `cargo test --all-targets` runs a bench too, without `--bench`: that
-    /// must stay a short smoke run and leave no figures behind.
+    /// Whether `cargo bench` started the process. `cargo test --all-targets` also runs benches, without `--bench`:
+    /// these are short smoke runs that write no figures.
     pub under_cargo_bench: bool,
     filter: Vec<String>,
 }
 
-/// How much of a benchmark to run.
+/// The size of a benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
-    /// Long enough to be timed.
+    /// Long enough to measure.
     Full,
-    /// Only proves that it runs.
+    /// A smoke test.
     Quick,
 }
 
 impl Options {
-    /// Reads the arguments, of which those that are no option must be one of the `known` names.
+    /// Parses the arguments. An argument that is not an option must be one of the `known` names.
     ///
     /// # Errors
     ///
-    /// A message for the user.
+    /// Returns a message for the user.
     pub fn from_args(args: impl Iterator<Item = String>, known: &[&str]) -> Result<Self, String> {
         let mut rounds = None;
         let mut quick = false;
@@ -57,7 +57,7 @@ impl Options {
         })
     }
 
-    /// Whether the filter lets this name through.
+    /// Whether the filter selects this name.
     pub fn selects(&self, name: &str) -> bool {
         self.filter.is_empty() || self.filter.iter().any(|wanted| wanted == name)
     }

@@ -1,19 +1,19 @@
 use crate::median;
 
-/// What every subject gave in every counted round.
+/// The samples of every subject in every counted round.
 #[derive(Debug)]
 pub struct Rounds<T> {
     rounds: Vec<Vec<T>>,
 }
 
 impl<T> Rounds<T> {
-    /// Runs every subject once a round, and one round more as a warm-up. Subjects alternate within a round so
-    /// that a change in the machine's speed reaches all of them, and the first place rotates so that no subject
-    /// always follows the same neighbour.
+    /// Runs every subject once per round, after one warm-up round. Subjects are interleaved, so that a change of the
+    /// machine's speed affects all of them, and the first subject rotates, so that no subject always follows the same
+    /// one.
     ///
     /// # Errors
     ///
-    /// The first error of a run, which ends the rounds.
+    /// Returns the first error of a run, which ends the rounds.
     pub fn interleaved<E>(
         subjects: usize,
         rounds: usize,
@@ -34,13 +34,13 @@ impl<T> Rounds<T> {
         Ok(Self { rounds: counted })
     }
 
-    /// Whether it holds for a subject's samples in every round.
+    /// Whether the predicate holds for a subject's samples in every round.
     pub fn all(&self, subject: usize, holds: impl Fn(&T) -> bool) -> bool {
         self.rounds.iter().all(|round| holds(&round[subject]))
     }
 
-    /// The median of a figure of each round's samples, which are in the order of the subjects. A ratio of two
-    /// subjects is taken here, round by round: slow drift of the machine then hits both of them.
+    /// The median over the rounds of a figure, computed from the samples of one round in the order of the subjects.
+    /// Compute the ratio of two subjects here, per round, so that slow drift of the machine affects both.
     pub fn median(&self, figure: impl Fn(&[T]) -> Option<f64>) -> f64 {
         median(self.rounds.iter().filter_map(|round| figure(round)).collect())
     }

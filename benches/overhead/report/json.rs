@@ -1,11 +1,11 @@
-//! The figures for programs.
+//! The figures as JSON.
 
 use bench_harness::rounded;
 use serde_json::{Value, json};
 
 use crate::rounds::Row;
 
-/// An array with one object per row; a figure that makes no sense for a row is null.
+/// An array with one object per row; a figure that does not apply to a row is null.
 pub(crate) fn array(rows: &[Row]) -> String {
     let rows: Vec<Value> = rows.iter().map(object).collect();
     format!("{:#}\n", Value::Array(rows))

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::notes;
 use crate::rounds::Row;
 
-/// One line per workload and thread count, natives beside the ratios to them.
+/// One line per workload and thread count: native times, and the ratios of dactor to them.
 pub(crate) fn table(rows: &[Row], rounds: usize) -> String {
     let mut text = format!(
         "# Overhead of dactor over its backends\n\n\
@@ -42,7 +42,7 @@ pub(crate) fn table(rows: &[Row], rounds: usize) -> String {
     text
 }
 
-/// A ratio that is not to what the column says names what it is to.
+/// Formats a ratio; names the reference if it is not the one of the column.
 fn ratio(row: &Row) -> String {
     match (row.ratio_to_native, row.native) {
         (Some(ratio), Some(native)) if row.is_stand_in => format!("{ratio:.2} (/ {native})"),

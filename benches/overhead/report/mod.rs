@@ -1,4 +1,4 @@
-//! Where the figures go: a table on stdout, JSON for programs, a chart and a table for the docs.
+//! Output of the figures: a table on stdout, JSON, a chart and a table for the docs.
 
 mod json;
 mod markdown;
@@ -27,7 +27,7 @@ fn files() -> Files {
     Files::of(env!("CARGO_MANIFEST_DIR"), "overhead")
 }
 
-/// What a reader must know of the ratios that are not to a subject's own backend, one sentence each.
+/// One sentence for each ratio that is not relative to the subject's own backend.
 fn notes(rows: &[Row]) -> Vec<String> {
     let mut notes: Vec<String> = rows
         .iter()

@@ -10,6 +10,7 @@ pub(crate) fn chart(rows: &[Row]) -> String {
     let chart = Chart {
         title: "Overhead of dactor over its backends",
         note: "Cost as a multiple of the native library: 1.0 is native, shorter is better",
+        baseline: "native",
         groups: groups.map(group).collect(),
     };
     chart.svg()

@@ -1,11 +1,11 @@
-//! The figures for the terminal.
+//! The figures as a table for the terminal.
 
 use std::fmt::Write;
 
 use super::notes;
 use crate::rounds::Row;
 
-/// Columns aligned with spaces; a blank line between two workloads, and notes on foreign references.
+/// Columns aligned with spaces, a blank line between workloads, and notes on ratios to another backend.
 pub(crate) fn table(rows: &[Row]) -> String {
     let mut text = line(["workload", "threads", "subject", "per op", "unit", "p99", "x native", "x tokio"]);
     let mut previous = None;

@@ -1,5 +1,5 @@
-//! dactor, once over each backend: one actor and one set of calls, generic over what gives the
-//! backend, so that the two columns differ by the backend alone.
+//! dactor on each backend: one actor and one set of calls, generic over the backend, so that the
+//! two columns differ only in the backend.
 
 use std::marker::PhantomData;
 
@@ -38,6 +38,7 @@ struct Add(u64);
 
 impl Message for Add {
     type Reply = ();
+    type Access = dactor_core::Exclusive;
 }
 
 impl Handler<Add> for Counter {
@@ -51,6 +52,7 @@ struct Get(u64);
 
 impl Message for Get {
     type Reply = u64;
+    type Access = dactor_core::Exclusive;
 }
 
 impl Handler<Get> for Counter {
@@ -59,12 +61,12 @@ impl Handler<Get> for Counter {
     }
 }
 
-/// Does nothing, at every step.
+/// An interceptor that does nothing.
 struct NoOp;
 
 impl Inbound for NoOp {}
 
-/// The facade over the backend `E` gives.
+/// dactor on the backend that `E` provides.
 pub(crate) struct Dactor<E> {
     system: System,
     engine: PhantomData<E>,

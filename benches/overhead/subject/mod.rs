@@ -1,4 +1,4 @@
-//! What is measured: one file a subject, all behind [`Subject`].
+//! The measured libraries: one file per subject, all behind [`Subject`].
 
 mod dactor;
 mod kameo;
@@ -13,9 +13,9 @@ use crate::workload::{self, Sample, Threads, Workload};
 
 /// An actor library seen through the few calls the workloads need.
 ///
-/// Each subject implements a call by the fastest one its library documents, so that the workloads
-/// are written once and nobody is handicapped. Mailboxes are unbounded, except where a workload
-/// asks for a bound.
+/// Each subject implements a call with the fastest one that its library documents, so that the
+/// workloads are written once and the comparison is fair. Mailboxes are unbounded, unless a
+/// workload needs a bound.
 pub(crate) trait Subject: Send + Sync + Sized + 'static {
     /// A handle to one actor.
     type Ref: Clone + Send + Sync + 'static;
@@ -23,14 +23,13 @@ pub(crate) trait Subject: Send + Sync + Sized + 'static {
     /// A handle to one actor with a bounded mailbox.
     type BoundedRef: Send + Sync + 'static;
 
-    /// Sets up whatever the library needs before its first actor. Runs inside the runtime.
+    /// Sets up the library before its first actor. Runs inside the runtime.
     fn start() -> Self;
 
     /// Spawns an actor over `tally` and waits until it has started.
     fn spawn(&self, tally: Tally) -> impl Future<Output = Self::Ref> + Send;
 
-    /// The same with interceptors that do nothing, where the library has interceptors. One that has none runs without:
-    /// it is what the others are compared to.
+    /// The same with interceptors that do nothing. A library without interceptors runs without them, as the reference.
     fn spawn_intercepted(
         &self,
         tally: Tally,
@@ -39,8 +38,8 @@ pub(crate) trait Subject: Send + Sync + Sized + 'static {
         self.spawn(tally)
     }
 
-    /// The same behind a mailbox that holds `capacity` messages and makes senders wait when it is
-    /// full; `None` when the library has no such mailbox.
+    /// The same with a mailbox of `capacity` messages that blocks senders when it is full; `None` if
+    /// the library has no such mailbox.
     fn spawn_bounded(
         &self,
         tally: Tally,
@@ -56,24 +55,24 @@ pub(crate) trait Subject: Send + Sync + Sized + 'static {
     /// Adds `n` and waits for the sum.
     fn ask(actor: &Self::Ref, n: u64) -> impl Future<Output = u64> + Send;
 
-    /// Requests a graceful stop. Its end is seen by the actor's task going away.
+    /// Requests a graceful stop. The stop is complete when the actor's task is gone.
     fn stop(actor: &Self::Ref) -> impl Future<Output = ()> + Send;
 }
 
-/// One subject as the rounds see it, its type erased.
+/// A subject with its type erased, for the rounds.
 pub(crate) struct Entry {
     pub(crate) id: &'static str,
     /// The subject a dactor subject is compared to.
     pub(crate) native: Option<&'static str>,
-    /// Runs a workload once, in a runtime of its own; `None` when the library cannot.
+    /// Runs a workload once, in a fresh runtime; `None` if the library cannot run it.
     pub(crate) run: fn(Workload, Threads, Scale) -> Option<Sample>,
 }
 
-/// The subject all others are compared to in `ratio_to_tokio`. It boxes each message because
-/// both libraries do: the distance to it is what they add beyond that.
+/// The reference of `ratio_to_tokio`. It boxes each message because both libraries do: the ratio
+/// shows the overhead beyond that.
 pub(crate) const TOKIO_REFERENCE: &str = "tokio_boxed";
 
-/// The native library a dactor subject is compared to in a workload that its own cannot run.
+/// The native library that a dactor subject is compared to if its own cannot run the workload.
 pub(crate) const STAND_IN: &str = "kameo";
 
 /// Every subject, in the order of the report.

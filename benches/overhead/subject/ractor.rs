@@ -1,4 +1,4 @@
-//! Native ractor: `cast` to tell, `call` without a timeout to ask. Its mailboxes have no bound.
+//! Native ractor: `cast` to tell, `call` without a timeout to ask. Its mailboxes are unbounded.
 
 use std::convert::Infallible;
 
@@ -35,7 +35,7 @@ impl Actor for Counter {
                 tally.add(n);
             }
             Message::Get(n, reply) => {
-                // An asker that went away needs no answer.
+                // Fails if the caller has given up.
                 let _ = reply.send(tally.add(n));
             }
         }

@@ -1,5 +1,5 @@
-//! The floor for a library whose mailbox takes any message type: the same hand-written loop, one
-//! box and one dynamic call per message.
+//! The lower bound for a library with boxed messages: the same hand-written loop, with one box and
+//! one dynamic call per message.
 
 use std::future::poll_fn;
 use std::ops::ControlFlow;
@@ -28,7 +28,7 @@ struct Get(u64, oneshot::Sender<u64>);
 
 impl Envelope for Get {
     fn open(self: Box<Self>, tally: &mut Tally) -> ControlFlow<()> {
-        // An asker that went away needs no answer.
+        // Fails if the caller has given up.
         let _ = self.1.send(tally.add(self.0));
         ControlFlow::Continue(())
     }

@@ -1,4 +1,4 @@
-//! The floor: a hand-written loop over a tokio channel, messages by value.
+//! The lower bound: a hand-written loop over a tokio channel, with messages by value.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -63,7 +63,7 @@ async fn serve(mut tally: Tally, mut next: impl FnMut(&mut Context<'_>) -> Poll<
                 tally.add(n);
             }
             Message::Get(n, reply) => {
-                // An asker that went away needs no answer.
+                // Fails if the caller has given up.
                 let _ = reply.send(tally.add(n));
             }
             Message::Stop => break,

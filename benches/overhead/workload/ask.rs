@@ -1,4 +1,4 @@
-//! Round trips: a question, its handling, the answer.
+//! Round trips: send, handle, reply.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use crate::tally::Tally;
 
 const ASKERS: u64 = 64;
 
-/// One asker that waits for each answer: the latency of a round trip.
+/// One caller that awaits each reply: the latency of a round trip.
 pub(crate) async fn in_turn<S: Subject>(subject: &S, operations: u64) -> Sample {
     let actor = subject.spawn(Tally::silent()).await;
     let start = Instant::now();
@@ -20,7 +20,7 @@ pub(crate) async fn in_turn<S: Subject>(subject: &S, operations: u64) -> Sample 
     Sample::mean(elapsed.as_nanos() as f64, operations)
 }
 
-/// Many askers on one actor: the throughput of round trips.
+/// Many callers of one actor: the throughput of round trips.
 pub(crate) async fn at_once<S: Subject>(subject: &S, operations: u64) -> Sample {
     let actor = subject.spawn(Tally::silent()).await;
     let each = operations / ASKERS;

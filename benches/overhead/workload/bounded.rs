@@ -8,8 +8,8 @@ use crate::tally::{Signal, Tally};
 
 const CAPACITY: usize = 64;
 
-/// The driver itself sends, in one go: the bound keeps the queue short. `None` when the library has
-/// no bounded mailbox.
+/// The driver sends all messages without pauses: the bound keeps the queue short. `None` if the
+/// library has no bounded mailbox.
 pub(crate) async fn one_sender<S: Subject>(subject: &S, operations: u64) -> Option<Sample> {
     let signal = Signal::new();
     let actor = subject.spawn_bounded(Tally::firing_every(operations, &signal), CAPACITY).await?;

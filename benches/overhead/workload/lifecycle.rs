@@ -1,4 +1,4 @@
-//! What an actor costs by existing: its start, its stop, and the memory in between.
+//! The cost of an actor without messages: spawn + stop, and memory while idle.
 
 use std::time::{Duration, Instant};
 
@@ -10,15 +10,15 @@ use super::Sample;
 use crate::subject::Subject;
 use crate::tally::Tally;
 
-/// Actors alive at once, so that a run's memory stays bounded.
+/// The number of actors that are alive at once; limits the memory of a run.
 const BATCH: u64 = 1_000;
-/// A subject that leaves tasks behind must fail the bench, not hang it.
+/// A subject that leaks tasks fails the bench instead of hanging it.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Turns given away until every freshly started actor waits on its mailbox.
+/// The number of yields until every spawned actor waits on its mailbox.
 const SETTLE: usize = 8;
 
-/// Starts and stops actors in batches. A stop is over when the actor's tasks are gone from the
-/// runtime: asking each library instead would measure its way of answering.
+/// Spawns and stops actors in batches. A stop is complete when the actor's tasks are gone from the
+/// runtime: asking each library instead would measure its own wait function.
 pub(crate) async fn spawn_stop<S: Subject>(subject: &S, operations: u64) -> Sample {
     let mut actors = Vec::with_capacity(BATCH as usize);
     let baseline = alive_tasks();
@@ -42,12 +42,12 @@ pub(crate) async fn spawn_stop<S: Subject>(subject: &S, operations: u64) -> Samp
 
 /// Heap bytes held per started, idle actor with one handle to it.
 pub(crate) async fn idle_bytes<S: Subject>(subject: &S, operations: u64) -> Sample {
-    // The list of handles is the workload's own: allocated before the count begins.
+    // The list of handles belongs to the workload: allocate it before counting begins.
     let mut actors = Vec::with_capacity(operations as usize);
     counting_alloc::start_counting();
     for _ in 0..operations {
         actors.push(subject.spawn(Tally::silent()).await);
-        // Keeps the runtime's queue short, whose growth would count as the actors'.
+        // Keep the runtime's queue short: its growth would count as memory of the actors.
         yield_now().await;
     }
     for _ in 0..SETTLE {

@@ -1,4 +1,4 @@
-//! What is run: the workloads, their sizes, and the runtime each run gets.
+//! The workloads, their sizes, and the runtime of each run.
 
 mod ask;
 mod bounded;
@@ -24,13 +24,13 @@ pub(crate) enum Workload {
     Tell4,
     /// One sender that waits for room in a mailbox of 64.
     Bounded64Send,
-    /// One asker, one question at a time.
+    /// One caller, one ask at a time.
     AskSeq,
-    /// 64 asker tasks at once.
+    /// 64 tasks that ask concurrently.
     Ask64,
     /// One tell at a time to an idle actor.
     Wake,
-    /// Actors started and stopped.
+    /// Spawn + stop.
     SpawnStop,
     /// Heap held by an idle actor.
     IdleBytes,
@@ -43,12 +43,12 @@ pub(crate) enum Threads {
     Two,
 }
 
-/// What one run gives.
+/// The result of one run.
 #[derive(Clone, Copy)]
 pub(crate) struct Sample {
     /// Nanoseconds (or bytes) per operation; the median for [`Workload::Wake`].
     pub(crate) per_op: f64,
-    /// The slow tail, for [`Workload::Wake`] only.
+    /// The 99th percentile, for [`Workload::Wake`] only.
     pub(crate) p99: Option<f64>,
 }
 
@@ -94,12 +94,12 @@ impl Workload {
         }
     }
 
-    /// Whether a run gives a p99 besides its main figure.
+    /// Whether a run also measures a p99.
     pub(crate) fn has_tail(self) -> bool {
         self == Self::Wake
     }
 
-    /// Memory does not depend on who runs the actor, so it is measured on one thread only.
+    /// Memory does not depend on the number of threads, so it is measured on one thread only.
     pub(crate) fn threads(self) -> &'static [Threads] {
         match self {
             Self::IdleBytes => &[Threads::One],
@@ -140,11 +140,11 @@ impl Threads {
     }
 }
 
-/// Runs a workload once in a fresh runtime, so that no run inherits another's tasks or queues.
-/// `None` when the subject cannot run it.
+/// Runs a workload once in a fresh runtime, so that runs do not share tasks or queues. `None` if
+/// the subject cannot run it.
 pub(crate) fn run<S: Subject>(workload: Workload, threads: Threads, scale: Scale) -> Option<Sample> {
-    // The driver is spawned: `block_on` would poll it on a thread outside the pool, and every
-    // exchange with it would cross threads.
+    // Spawn the driver: `block_on` would poll it on a thread outside the pool, and every message to
+    // and from it would cross threads.
     let driver = drive::<S>(workload, workload.operations(scale));
     threads.runtime().block_on(async { tokio::spawn(driver).await }).expect("the driver ends")
 }

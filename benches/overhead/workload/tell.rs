@@ -6,12 +6,12 @@ use super::Sample;
 use crate::subject::Subject;
 use crate::tally::{Signal, Tally};
 
-/// Messages sent before waiting for all of them to be handled. A run is many bursts rather than
-/// one: hundreds of thousands of queued messages would time page faults, not mailboxes.
+/// The number of messages per burst; the driver waits until a burst is handled. A run has many
+/// bursts: hundreds of thousands of queued messages would measure page faults, not mailboxes.
 const BURST: u64 = 4_000;
 const SENDERS: u64 = 4;
 
-/// The driver itself sends, through this many interceptors.
+/// The driver sends, through this many interceptors.
 pub(crate) async fn one_sender<S: Subject>(subject: &S, operations: u64, interceptors: usize) -> Sample {
     let signal = Signal::new();
     let tally = Tally::firing_every(BURST, &signal);

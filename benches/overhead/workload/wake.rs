@@ -1,4 +1,4 @@
-//! The latency of a tell to an actor that has nothing else to do.
+//! The latency of a tell to an idle actor.
 
 use tokio::task::yield_now;
 
@@ -6,12 +6,12 @@ use super::Sample;
 use crate::subject::Subject;
 use crate::tally::{Signal, Tally};
 
-/// Turns given away between two messages, so that the actor is back to waiting on its mailbox
-/// when the next one arrives.
+/// The number of yields between two messages, so that the actor is idle when the next one
+/// arrives.
 const SETTLE: usize = 4;
 
-/// Times each message from just before the send to inside the handler; the way back to the
-/// driver is not counted.
+/// Measures each message from just before the send to inside the handler; the signal back to the
+/// driver is not included.
 pub(crate) async fn one_at_a_time<S: Subject>(subject: &S, operations: u64) -> Sample {
     let signal = Signal::new();
     let actor = subject.spawn(Tally::firing_every(1, &signal)).await;

@@ -1,10 +1,10 @@
-//! Bank Transaction: a reply that waits for another reply.
+//! Bank Transaction: nested request and reply.
 //!
-//! The teller tells many accounts to transfer money. An account takes the amount off its balance, asks the other
-//! account to add it, handles nothing else until that has replied, and then tells the teller. Money only goes to
-//! accounts with a higher number, so that no two can wait for each other.
+//! The teller tells many accounts to transfer money. An account debits the amount, asks the target account to credit
+//! it, handles no other message until it has the reply, and then tells the teller. Money flows only to accounts with
+//! a higher number, so no two accounts can wait for each other.
 //!
-//! The answer is how many transfers were made, how much money there is, and a checksum of who has it.
+//! The answer is the number of transfers, the total of all balances, and a checksum of the balances.
 
 mod dactor;
 mod kameo;
@@ -42,7 +42,7 @@ impl Config {
     }
 }
 
-/// What an account keeps.
+/// The state of an account.
 #[derive(Debug, Clone, Copy)]
 struct Ledger {
     transfers: usize,

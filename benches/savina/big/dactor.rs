@@ -51,7 +51,7 @@ impl Handler<Ping> for Pinger {
     }
 }
 
-/// Also the start: it makes a pinger send a ping.
+/// Also starts the benchmark: a pinger sends its first ping.
 #[derive(Message)]
 struct Pong;
 

@@ -71,7 +71,7 @@ impl Message<Ping> for Pinger {
     }
 }
 
-/// Also the start: it makes a pinger send a ping.
+/// Also starts the benchmark: a pinger sends its first ping.
 struct Pong;
 
 impl Message<Pong> for Pinger {

@@ -1,9 +1,9 @@
-//! Big: messages from everyone to everyone. Many actors ping one another at random, so that each has many senders and
-//! hardly ever the same one twice.
+//! Big: many-to-many messaging. Actors ping each other at random, so that every actor has many senders and
+//! consecutive messages rarely come from the same one.
 //!
-//! An actor sends a ping, waits for its pong and sends the next one to somebody else, until it has sent all of its own;
-//! meanwhile it answers the others. Each draws from numbers of its own, so who is pinged how often is known beforehand.
-//! That is the answer.
+//! An actor sends a ping, waits for the pong and sends the next ping to another actor, until it has sent all of its
+//! pings; meanwhile it answers the pings of others. Every actor has its own random sequence, so the number of pings
+//! that each actor gets is known in advance. These numbers are the answer.
 
 mod dactor;
 mod kameo;
@@ -22,7 +22,7 @@ pub(crate) struct Config {
     pings_each: u64,
 }
 
-/// The places of those whom one actor pings, in order; never its own.
+/// The positions of the actors that one actor pings, in order; never its own.
 struct Targets {
     own: usize,
     actors: usize,
@@ -46,7 +46,7 @@ impl Iterator for Targets {
     }
 }
 
-/// Counts the actors that have all their pongs, and reports the last one of them.
+/// Counts the actors that have all their pongs, and reports when the last one has.
 struct Sink {
     left: usize,
     home: Option<oneshot::Sender<()>>,
@@ -57,7 +57,7 @@ impl Sink {
         Self { left: config.actors, home: Some(home) }
     }
 
-    /// Whether this one was the last.
+    /// Returns whether this actor was the last.
     fn count(&mut self) -> bool {
         self.left -= 1;
         let last = self.left == 0;
@@ -76,7 +76,7 @@ impl Benchmark for Big {
     const IDIOMS: Idioms = Idioms { ractor: ractor::IDIOM, kameo: kameo::IDIOM };
 
     type Config = Config;
-    /// The pings that each actor got.
+    /// The number of pings that each actor got.
     type Answer = Vec<u64>;
 
     fn config(scale: Scale) -> Config {

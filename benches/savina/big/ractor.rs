@@ -49,7 +49,7 @@ enum ToPinger {
     Ping {
         from: usize,
     },
-    /// Also the start: it makes a pinger send a ping.
+    /// Also starts the benchmark: a pinger sends its first ping.
     Pong,
     Pinged(RpcReplyPort<u64>),
 }

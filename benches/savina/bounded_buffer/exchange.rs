@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 
-/// What the manager keeps: the items in its buffer, and who waits for one, or for room.
+/// The state of the manager: its buffer, the waiting consumers and the waiting producers.
 pub(super) struct Exchange<P, C> {
     room: usize,
     items: VecDeque<u64>,
@@ -10,11 +10,11 @@ pub(super) struct Exchange<P, C> {
     all_consumers: usize,
 }
 
-/// What follows a message to the manager: at most one item goes out, at most one is asked for.
+/// The effects of a message to the manager: it hands out at most one item, and requests at most one.
 pub(super) struct Deal<P, C> {
     /// The consumer that gets an item.
     pub(super) consume: Option<(C, u64)>,
-    /// The producer that makes its next.
+    /// The producer that makes its next item.
     pub(super) produce: Option<P>,
 }
 
@@ -66,7 +66,7 @@ impl<P, C> Exchange<P, C> {
         Deal::NONE
     }
 
-    /// Whether everything is consumed.
+    /// Whether all items are consumed.
     pub(super) fn is_over(&self) -> bool {
         self.producers_at_work == 0 && self.consumers.len() == self.all_consumers
     }

@@ -1,12 +1,12 @@
-//! Producer-Consumer with a Bounded Buffer: one actor between many that give and many that take.
+//! Producer-Consumer with a Bounded Buffer: one actor between many producers and many consumers.
 //!
-//! A producer makes one item each time the manager tells it to, and says when it has made its last. The manager hands
-//! an item to a consumer that waits, or keeps it; it lets a producer wait while its buffer is full, less one place
-//! for each producer, because all of them may have an item on its way. A consumer says each time that it is
-//! available. The buffer is the manager's own; its mailbox is unbounded, as the others are.
+//! A producer makes one item each time the manager requests it, and reports its last item. The manager hands an item
+//! to a waiting consumer, or buffers it. It stops requesting items while its buffer is full, minus one place for each
+//! producer, because each producer may have an item in flight. A consumer reports each time that it is available. The
+//! buffer is part of the manager's state; all mailboxes are unbounded.
 //!
-//! The work on an item is a hundredth of Savina's: it is the exchange that is to be timed. The answer is how many
-//! items were consumed, and a checksum of them that does not depend on who consumed what.
+//! The work per item is a hundredth of Savina's, because the benchmark measures the exchange. The answer is the
+//! number of consumed items, and a checksum that does not depend on which consumer got which item.
 
 mod dactor;
 mod exchange;
@@ -36,13 +36,13 @@ impl Config {
     }
 }
 
-/// The work on an item.
+/// The work per item.
 fn process(item: u64, cost: usize) -> u64 {
     let step = |item: &u64| Some(item.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
     successors(Some(item), step).nth(cost).unwrap_or(item)
 }
 
-/// The items that a producer has yet to make.
+/// The remaining items of a producer.
 struct Production {
     item: u64,
     left: usize,
@@ -65,7 +65,7 @@ impl Iterator for Production {
     }
 }
 
-/// What was consumed, by one or by all.
+/// The items that one consumer, or all of them, have consumed.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Consumption {
     items: usize,

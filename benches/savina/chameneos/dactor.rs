@@ -6,7 +6,7 @@ use super::{Answer, Colour, Config, Creature, Runs, Visit};
 type Mall = super::Mall<ActorRef<Chameneos>>;
 impl Actor for Mall {}
 
-/// To the mall, from whoever comes; then to the first of a pair, from the second.
+/// Sent by a creature to the mall, which forwards the second of a pair to the first.
 #[derive(Message)]
 struct Meet(ActorRef<Chameneos>, Colour);
 

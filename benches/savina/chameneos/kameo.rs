@@ -19,7 +19,7 @@ impl Actor for Mall {
     }
 }
 
-/// To the mall, from whoever comes; then to the first of a pair, from the second.
+/// Sent by a creature to the mall, which forwards the second of a pair to the first.
 struct Meet(ActorRef<Chameneos>, Colour);
 
 impl Message<Meet> for Mall {

@@ -1,10 +1,9 @@
-//! Chameneos: many actors and one that all of them need. Creatures come to a mall, which brings them together two by
-//! two.
+//! Chameneos: many actors contend for one. Creatures come to a mall, which pairs them.
 //!
-//! The first of a pair waits. The mall tells it who came second, it tells the second what both turn into, and both go
-//! back to the mall. After the last meeting the mall sends home whoever comes, and hears from each what has become of
-//! it. Who meets whom is a matter of luck, but not how many meetings there are in all, nor the colours' sum: see
-//! [`Colour::complement`]. These two are the answer.
+//! The first creature of a pair waits. The mall tells it which creature came second; it computes the new colour of
+//! both, tells the second, and both return to the mall. After the last meeting the mall stops every creature that
+//! comes, and collects its result. The pairs depend on timing, but the number of meetings and the sum of the colours
+//! do not: see [`Colour::complement`]. These two are the answer.
 
 mod dactor;
 mod kameo;
@@ -38,9 +37,9 @@ impl Colour {
         }
     }
 
-    /// What two creatures turn into: both keep the colour that they share, or take the one that neither has.
+    /// The new colour of two creatures: the colour that they share, or else the one that neither has.
     ///
-    /// In numbers modulo three it is minus their sum, for both. So a meeting leaves the sum of all colours as it is.
+    /// Modulo three, this is the negated sum of both colours. So a meeting does not change the sum of all colours.
     fn complement(self, other: Self) -> Self {
         match (self, other) {
             (Self::Blue, Self::Blue) | (Self::Red, Self::Yellow) | (Self::Yellow, Self::Red) => Self::Blue,
@@ -58,7 +57,7 @@ impl Colour {
     }
 }
 
-/// What a creature is, and what it tells the mall in the end.
+/// The state of a creature, which it finally reports to the mall.
 #[derive(Clone, Copy)]
 struct Creature {
     colour: Colour,
@@ -70,21 +69,21 @@ impl Creature {
         Self { colour: Colour::of(number), meetings: 0 }
     }
 
-    /// The first of a pair learns who came second, and finds what both turn into.
+    /// The first of a pair meets the second, and computes the new colour of both.
     fn meet(&mut self, other: Colour) -> Colour {
         let colour = self.colour.complement(other);
         self.change(colour);
         colour
     }
 
-    /// The second of a pair learns what it turns into.
+    /// The second of a pair receives its new colour.
     fn change(&mut self, colour: Colour) {
         self.colour = colour;
         self.meetings += 1;
     }
 }
 
-/// What the mall knows. `R` is a reference to a creature.
+/// The state of the mall. `R` is a reference to a creature.
 struct Mall<R> {
     meetings_left: u64,
     waiting: Option<R>,
@@ -93,7 +92,7 @@ struct Mall<R> {
     home: Option<oneshot::Sender<Answer>>,
 }
 
-/// What comes of a creature's visit to the mall.
+/// The result of a creature's visit to the mall.
 enum Visit<R> {
     Waits,
     Meets { first: R, second: R },
@@ -127,7 +126,7 @@ impl<R> Mall<R> {
         }
     }
 
-    /// Whether this creature was the last one. The answer is sent then.
+    /// Returns whether this creature was the last one; if so, the answer has been sent.
     fn leave(&mut self, creature: Creature) -> bool {
         self.answer.add(creature);
         self.creatures_left -= 1;
@@ -139,10 +138,10 @@ impl<R> Mall<R> {
     }
 }
 
-/// What the creatures come to.
+/// The totals over all creatures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// Each is counted by two creatures.
+    /// Two creatures count each meeting.
     meetings: u64,
     /// Modulo three.
     colours: u64,

@@ -1,8 +1,8 @@
-//! Concurrent Dictionary: one actor whom many ask. Each asker waits for its reply before it asks again, so what is
-//! strained is the way there and back.
+//! Concurrent Dictionary: many actors ask one. Each worker waits for its reply before it asks again, so the benchmark
+//! measures round trips.
 //!
-//! A worker reads and writes entries of a dictionary, most of the time it reads. All use one dictionary, but each keeps
-//! to keys of its own, so that what it gets does not depend on the others. The answer is the sum of what they got.
+//! A worker reads and writes entries of the dictionary; most requests are reads. All workers use one dictionary, but
+//! each has its own keys, so its replies do not depend on the other workers. The answer is the sum of the replies.
 
 mod dactor;
 mod kameo;
@@ -29,7 +29,7 @@ enum Request {
     Write { key: usize, value: usize },
 }
 
-/// What one worker asks, in order.
+/// The requests of one worker, in order.
 struct Requests {
     worker: usize,
     left: usize,
@@ -54,7 +54,7 @@ impl Iterator for Requests {
     }
 }
 
-/// An entry that was never written is zero.
+/// The dictionary. An entry that was never written is zero.
 #[derive(Default)]
 struct Dictionary {
     entries: HashMap<usize, usize>,
@@ -65,7 +65,7 @@ impl Dictionary {
         self.entries.get(&key).copied().unwrap_or_default()
     }
 
-    /// Gives what was there before.
+    /// Returns the previous value.
     fn write(&mut self, key: usize, value: usize) -> usize {
         self.entries.insert(key, value).unwrap_or_default()
     }

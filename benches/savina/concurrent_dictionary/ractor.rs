@@ -79,7 +79,7 @@ pub(super) async fn run(config: Config) -> usize {
         let (worker, _) = Actor::spawn(None, Worker { dictionary: dictionary.clone() }, ()).await.runs();
         workers.push(worker);
     }
-    // `call!` sends when it is awaited, one after the other; these are to work at the same time.
+    // `call!` sends when it is awaited, which would run the workers one after the other.
     let ask = |(worker, number): (&ActorRef<Work>, _)| {
         let (reply, sum) = oneshot::channel();
         worker.cast(Work(Requests::of(number, config), reply.into())).runs();

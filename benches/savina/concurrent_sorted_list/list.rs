@@ -1,6 +1,6 @@
 use std::iter::successors;
 
-/// A linked list in ascending order. Whatever is asked of it, except its size, walks it from its head.
+/// A linked list in ascending order. All operations except `size` walk it from its head.
 #[derive(Default)]
 pub(super) struct SortedList {
     head: Link,
@@ -15,7 +15,7 @@ struct Node {
 }
 
 impl SortedList {
-    /// Inserts a value before the first that is not less.
+    /// Inserts a value before the first value that is not less.
     pub(super) fn write(&mut self, value: u64) {
         let mut link = &mut self.head;
         while link.as_ref().is_some_and(|node| node.value < value) {
@@ -34,7 +34,7 @@ impl SortedList {
         self.size
     }
 
-    /// Tells the values and their order.
+    /// A checksum of the values and their order.
     pub(super) fn checksum(&self) -> u64 {
         self.values().zip(1..).map(|(value, place)| value * place).sum()
     }

@@ -1,11 +1,11 @@
-//! Concurrent Sorted Linked-List: many actors ask one, which has little to do for each.
+//! Concurrent Sorted Linked-List: many actors ask one, which does little work per request.
 //!
-//! Every worker asks the list to write a value, whether it contains one, or for its size, in a mix that the
-//! percentages give, and waits for each reply. Savina has 8 000 requests per worker; the list would then be so long
-//! that walking it is all that is timed.
+//! Every worker asks the list to insert a value, to look one up, or for its size, in proportions that the percentages
+//! define, and waits for each reply. Savina has 8 000 requests per worker; the list would then be so long that
+//! walking it would dominate the time.
 //!
-//! The values of two workers are never the same, so that what a worker finds does not depend on how far the others
-//! are. The answer is what is in the list at the end, and what the workers found.
+//! Workers use disjoint values, so that the result of a lookup does not depend on the progress of the others. The
+//! answer is the final content of the list, and the results of the workers.
 
 mod dactor;
 mod kameo;
@@ -37,9 +37,9 @@ enum Request {
 }
 
 impl Config {
-    /// What this worker asks for, one after another.
+    /// The requests of this worker, in order.
     fn requests_of(self, worker: u64) -> impl Iterator<Item = Request> {
-        /// Few enough for a worker to find some of what it has written.
+        /// Few enough values that some lookups of a worker succeed.
         const VALUES: u64 = 1_000;
         let mut random = savina(worker);
         let mut below = move |limit| random.next().map_or(0, |number| number % limit);
@@ -55,12 +55,12 @@ impl Config {
     }
 }
 
-/// What a worker knows when it is done.
+/// The result of a worker.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Findings {
     written: usize,
     found: usize,
-    /// How many sizes it was told that can be right: no list is shorter than what the worker has written.
+    /// The number of plausible sizes: the list is at least as long as the number of values the worker has inserted.
     plausible_sizes: usize,
 }
 
@@ -91,7 +91,7 @@ impl Sum for Findings {
 #[derive(Debug, PartialEq)]
 pub(crate) struct Answer {
     findings: Findings,
-    /// Of the list at the end.
+    /// The checksum of the final list.
     checksum: u64,
 }
 

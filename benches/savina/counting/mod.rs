@@ -1,8 +1,7 @@
-//! Counting: one actor floods another. What it strains is a mailbox that fills from one side while it is emptied from
-//! the other.
+//! Counting: one actor floods another. The benchmark measures a mailbox that is filled and emptied concurrently.
 //!
-//! The producer sends increments without waiting for anything, then asks the counter for its value, which comes after
-//! all of them. That value is the answer.
+//! The producer sends increments without waiting, then asks the counter for its value, which arrives after all of
+//! them. That value is the answer.
 
 mod dactor;
 mod kameo;

@@ -1,10 +1,10 @@
-//! Dining Philosophers: actors compete for what one actor gives out.
+//! Dining Philosophers: actors compete for resources that one actor grants.
 //!
-//! A hungry philosopher asks the arbitrator for both its forks. When a neighbour has one of them it is denied, and
-//! asks again at once. When it has eaten, it gives the forks back and tells itself to begin the next round. How often
-//! it is denied is a matter of timing.
+//! A hungry philosopher asks the arbitrator for both its forks. If a neighbour has one of them the request is denied,
+//! and the philosopher asks again immediately. After eating, it returns the forks and tells itself to begin the next
+//! round. The number of denials depends on timing.
 //!
-//! Savina has 10 000 rounds. The answer is how often each philosopher has eaten, as the arbitrator counted.
+//! Savina has 10 000 rounds. The answer is the number of meals of each philosopher, as counted by the arbitrator.
 
 mod dactor;
 mod kameo;
@@ -21,7 +21,7 @@ pub(crate) struct Config {
     rounds: usize,
 }
 
-/// What the arbitrator knows.
+/// The state of the arbitrator.
 struct Table {
     forks_in_use: Vec<bool>,
     meals: Vec<usize>,
@@ -32,7 +32,7 @@ impl Table {
         Self { forks_in_use: vec![false; seats], meals: vec![0; seats] }
     }
 
-    /// Gives both forks of this seat, or denies them.
+    /// Grants both forks of this seat, or denies them.
     fn take_forks(&mut self, seat: usize) -> bool {
         let (left, right) = self.forks(seat);
         let free = !self.forks_in_use[left] && !self.forks_in_use[right];

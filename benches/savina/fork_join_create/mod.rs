@@ -1,7 +1,7 @@
-//! Fork Join (Actor Creation): the cost of an actor's whole life. Each gets one message, does a small computation and
-//! ends.
+//! Fork Join (Actor Creation): the cost of spawn + stop. Each actor gets one message, does a small computation and
+//! stops.
 //!
-//! The answer is the sum of what they computed.
+//! The answer is the sum of the computations.
 
 mod dactor;
 mod kameo;
@@ -21,13 +21,13 @@ pub(crate) struct Config {
     actors: u32,
 }
 
-/// The square of the sine, as Savina has it. In whole billionths, so that a sum does not depend on its order.
+/// The square of the sine, as in Savina. In integer billionths, so that the sum does not depend on the order.
 pub(crate) fn computation(angle: f64) -> u64 {
     let sine = angle.sin();
     (1e9 * sine * sine) as u64
 }
 
-/// One actor's work, and the place where it leaves the result.
+/// The work of one actor, and the shared sum.
 struct Task {
     angle: f64,
     join: Arc<Join>,
@@ -39,7 +39,7 @@ impl Task {
     }
 }
 
-/// Where all tasks meet: the last one to be performed sends the sum home.
+/// The shared sum of all tasks. Dropping the last reference sends it to the program.
 struct Join {
     sum: AtomicU64,
     home: Option<oneshot::Sender<u64>>,
@@ -48,13 +48,14 @@ struct Join {
 impl Drop for Join {
     fn drop(&mut self) {
         if let Some(home) = self.home.take() {
-            // Nobody listens any more when a program is abandoned.
+            // Fails only if the program was abandoned.
             let _ = home.send(*self.sum.get_mut());
         }
     }
 }
 
-/// A task for every actor, and what they come to when all are performed and the iterator is gone.
+/// A task for every actor, and the receiver of the sum. The sum arrives when all tasks are done and the iterator is
+/// dropped.
 fn tasks(config: Config) -> (impl Iterator<Item = Task> + Send, oneshot::Receiver<u64>) {
     let (home, sum) = oneshot::channel();
     let join = Arc::new(Join { sum: AtomicU64::new(0), home: Some(home) });

@@ -1,7 +1,7 @@
-//! Fork Join (Throughput): messages for many actors in turn. Each is a small computation, and nobody waits for it.
+//! Fork Join (Throughput): messages to many actors in turn. Each message is a small computation without a reply.
 //!
-//! The program sends one message to every actor, then the next one to every actor, and so on. When all are sent it asks
-//! each actor what its computations came to. The answer is the sum.
+//! The program sends one message to every actor, then the next one to every actor, and so on. Finally it asks each
+//! actor for the result of its computations. The answer is the sum.
 
 mod dactor;
 mod kameo;
@@ -20,7 +20,7 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// What the messages of one actor carry, in order.
+    /// The payloads of the messages to one actor, in order.
     fn angles(self) -> impl Iterator<Item = f64> + Send {
         (0..self.messages_each).map(f64::from)
     }

@@ -1,8 +1,7 @@
-//! Logistic Map: request and reply, between pairs of actors that are all busy. A worker keeps one series and asks its
-//! computer for each next term, so it has its mailbox full of requests while it waits for one answer.
+//! Logistic Map: request and reply between pairs of busy actors. A worker keeps one series and asks its computer for
+//! each next term, so requests pile up in its mailbox while it waits for a reply.
 //!
-//! The program asks for one term more, of each series in turn, and at the end for the last terms. The answer is their
-//! sum.
+//! The program requests one more term of each series in turn, and finally the last terms. The answer is their sum.
 
 mod dactor;
 mod kameo;
@@ -19,7 +18,7 @@ pub(crate) struct Config {
     terms: u32,
 }
 
-/// A sequence in which a term follows from the one before it by the series' rate.
+/// A series in which each term follows from the previous term and the rate.
 #[derive(Clone, Copy)]
 struct Series {
     rate: f64,

@@ -1,6 +1,6 @@
 const LARGEST: usize = 16;
 
-/// A queen in each of the first rows; no two attack each other.
+/// A board with one queen in each of its first rows; no two attack each other.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Board {
     rows: usize,
@@ -14,12 +14,12 @@ impl Board {
         self.rows
     }
 
-    /// The boards with one queen more.
+    /// The boards with one more queen.
     pub(super) fn larger(self, size: usize) -> impl Iterator<Item = Self> {
         (0..size as u8).filter(move |&column| self.is_safe(column)).map(move |column| self.with(column))
     }
 
-    /// In how many ways the rest of a board of this size can be filled.
+    /// The number of ways to complete a board of this size.
     pub(super) fn solutions(self, size: usize) -> usize {
         if self.rows == size {
             return 1;

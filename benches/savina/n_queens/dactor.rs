@@ -28,7 +28,7 @@ impl Master {
     }
 }
 
-/// To the master it means a board that a worker has found, to a worker one that it is to work on.
+/// To the master: a board that a worker has found. To a worker: a board to work on.
 #[derive(Message)]
 struct Work(Board);
 

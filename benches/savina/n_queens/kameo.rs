@@ -35,7 +35,7 @@ impl Master {
     }
 }
 
-/// To the master it means a board that a worker has found, to a worker one that it is to work on.
+/// To the master: a board that a worker has found. To a worker: a board to work on.
 struct Work(Board);
 
 impl Message<Work> for Master {
@@ -107,7 +107,7 @@ impl Message<Work> for Worker {
 
 pub(super) async fn run(config: Config) -> usize {
     let (home, mut solutions) = unbounded_channel();
-    // An actor that nobody refers to stops.
+    // kameo stops an actor when its last reference is dropped.
     let _master = Master::spawn_with_mailbox((config, home), unbounded());
     solutions.recv().await.ok_or("the master is gone").runs()
 }

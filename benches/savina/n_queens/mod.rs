@@ -1,12 +1,11 @@
-//! N-Queens: a master hands out work, and each piece of work may bring it more.
+//! N-Queens: a master distributes work, and each piece of work may produce more.
 //!
-//! A worker is given a board with queens in its first rows. Up to the threshold it sends the master each board with a
-//! queen more; beyond, it solves the board alone and sends one message for each solution. Either way it then says
-//! that it is done. The master hands boards to its workers in turn, and ends when as much is done as it has handed
-//! out.
+//! A worker gets a board with queens in its first rows. Up to the threshold it sends the master each board with one
+//! more queen; beyond the threshold it solves the board alone and sends one message for each solution. Then it
+//! reports that it is done. The master distributes boards to its workers in turn, and stops when all boards are done.
 //!
-//! Savina stops after a number of solutions, by default more than there are, so the answer is how many there are. Its
-//! priorities are for other mailboxes.
+//! Savina stops after a number of solutions that by default exceeds the total, so the answer is the total number of
+//! solutions. Savina's priorities are for other mailboxes, and are left out.
 
 mod board;
 mod dactor;
@@ -33,7 +32,7 @@ impl Config {
     }
 }
 
-/// What the master counts.
+/// The counters of the master.
 #[derive(Default)]
 struct Tally {
     handed_out: usize,

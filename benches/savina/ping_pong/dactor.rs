@@ -8,7 +8,7 @@ struct Pinger {
 }
 impl Actor for Pinger {}
 
-/// Also the start: it makes the pinger send a ping.
+/// Also starts the benchmark: the pinger sends its first ping.
 #[derive(Message)]
 struct Pong;
 

@@ -21,7 +21,7 @@ impl Actor for Pinger {
     }
 }
 
-/// Also the start: it makes the pinger send a ping.
+/// Also starts the benchmark: the pinger sends its first ping.
 struct Pong;
 
 impl Message<Pong> for Pinger {

@@ -1,7 +1,7 @@
-//! Ping-Pong: the cost of one message at a time between two actors, and of waking the one that waits for it.
+//! Ping-Pong: the cost of a single message between two actors, including the wake-up of the receiver.
 //!
-//! The pinger sends a ping with its own reference, the ponger answers with a pong, and so on. The answer is how many
-//! pings the ponger has seen when the pinger has its last pong.
+//! The pinger sends a ping with its own reference, the ponger answers with a pong, and so on. The answer is the
+//! number of pings that the ponger has counted when the pinger gets its last pong.
 
 mod dactor;
 mod kameo;

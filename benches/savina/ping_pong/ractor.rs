@@ -11,7 +11,7 @@ struct PingerState {
     left: u64,
 }
 
-/// Also the start: it makes the pinger send a ping.
+/// Also starts the benchmark: the pinger sends its first ping.
 struct Pong;
 
 impl Actor for Pinger {

@@ -1,9 +1,8 @@
-//! Quicksort: a tree of actors that divide and conquer. Each takes a fragment and is gone when its parent has the
-//! sorted one; whole vectors travel as messages.
+//! Quicksort: a divide-and-conquer tree of actors. Each actor sorts a fragment and stops when its parent has the
+//! result; whole vectors are sent as messages.
 //!
-//! An actor whose fragment is long enough splits it by a pivot, and spawns one child for the values below it and one
-//! for those above. The answer is a digest of the sorted values, in which each of them counts as often as its place
-//! says.
+//! An actor with a long fragment splits it by a pivot, and spawns one child for the values below and one for the
+//! values above. The answer is a digest of the sorted values, in which each value is weighted by its position.
 
 mod dactor;
 mod kameo;
@@ -23,7 +22,7 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// What is to be sorted: random numbers.
+    /// The random numbers to sort.
     fn values(self) -> Vec<u64> {
         const SEED: u64 = 1_024;
         Random::new(SEED).take(self.values).collect()
@@ -34,20 +33,20 @@ fn digest(sorted: &[u64]) -> u64 {
     (1..).zip(sorted).fold(0, |digest: u64, (place, value)| digest.wrapping_add(value.wrapping_mul(place)))
 }
 
-/// Where a child's values belong.
+/// The position of a child's values.
 #[derive(Clone, Copy)]
 enum Side {
     Below,
     Above,
 }
 
-/// Who waits for a sorted fragment. `R` is a reference to an actor.
+/// The receiver of a sorted fragment. `R` is a reference to an actor.
 enum Parent<R> {
     Sorter(R, Side),
     Program(oneshot::Sender<Vec<u64>>),
 }
 
-/// What an actor knows of its fragment.
+/// The state of an actor.
 struct Fragment<R> {
     threshold: usize,
     parent: Option<Parent<R>>,
@@ -56,11 +55,11 @@ struct Fragment<R> {
     above: Option<Vec<u64>>,
 }
 
-/// What becomes of a fragment's values.
+/// The next step for a fragment.
 enum Step {
-    /// They are for the parent.
+    /// Send the sorted values to the parent.
     Sorted(Vec<u64>),
-    /// They are for two children.
+    /// Split the values between two children.
     Split([(Side, Vec<u64>); 2]),
 }
 
@@ -81,7 +80,7 @@ impl<R> Fragment<R> {
         Step::Split([(Side::Below, below), (Side::Above, above)])
     }
 
-    /// All values, when both children have sorted theirs.
+    /// All sorted values, if both children have reported.
     fn merge(&mut self, side: Side, sorted: Vec<u64>) -> Option<Vec<u64>> {
         match side {
             Side::Below => self.below = Some(sorted),

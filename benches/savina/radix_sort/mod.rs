@@ -1,8 +1,8 @@
-//! Radix Sort: a pipeline of one actor per bit, through which every value streams. Many messages are on their way at
-//! once, and a stage that has nothing to do waits for the one before it.
+//! Radix Sort: a pipeline with one actor per bit, through which every value streams. Many messages are in flight, and
+//! an idle stage waits for the previous one.
 //!
-//! A stage passes a value on at once if its bit is not set, and keeps it otherwise; with the last value it passes on
-//! those that it kept, and stops. Behind the last bit an actor checks what comes out. The answer is its verdict.
+//! A stage passes a value on if its bit is not set, and buffers it otherwise; after the last value it passes on the
+//! buffered values, and stops. After the last stage an actor validates the order. Its verdict is the answer.
 
 mod dactor;
 mod kameo;
@@ -24,19 +24,19 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// What is to be sorted: random numbers of as many bits as there are stages.
+    /// The random numbers to sort, with one bit per stage.
     fn values(self) -> impl Iterator<Item = u64> {
         const SEED: u64 = 2_048;
         Random::new(SEED).map(move |number| number >> (u64::BITS - self.bits)).take(self.values)
     }
 
-    /// The stages from the last to the first, which is the order in which their actors are spawned.
+    /// The stages from last to first: the order in which their actors are spawned.
     fn stages(self) -> impl Iterator<Item = Stage> {
         (0..self.bits).rev().map(move |bit| Stage { bit: 1 << bit, left: self.values, kept: Vec::new() })
     }
 }
 
-/// What the actor of one bit knows.
+/// The state of one stage.
 struct Stage {
     bit: u64,
     left: usize,
@@ -44,7 +44,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// The value, if it goes on now.
+    /// The value, if the stage passes it on now.
     fn sift(&mut self, value: u64) -> Option<u64> {
         self.left -= 1;
         if value & self.bit == 0 {
@@ -54,20 +54,20 @@ impl Stage {
         None
     }
 
-    /// The values that were kept, after the last one.
+    /// The buffered values, after the last value.
     fn rest(&mut self) -> Option<Vec<u64>> {
         (self.left == 0).then(|| mem::take(&mut self.kept))
     }
 }
 
-/// What is known of the values that came out.
+/// The validation result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Verdict {
     in_order: bool,
     sum: u64,
 }
 
-/// What the actor at the end knows.
+/// The state of the validating actor.
 struct Validation {
     left: usize,
     last: u64,
@@ -81,7 +81,7 @@ impl Validation {
         Self { left: config.values, last: 0, verdict, home: Some(home) }
     }
 
-    /// Whether this value is the last. The verdict is on its way then.
+    /// Returns whether this value is the last; if so, the verdict has been sent.
     fn is_last(&mut self, value: u64) -> bool {
         self.verdict.in_order &= self.last <= value;
         self.verdict.sum = self.verdict.sum.wrapping_add(value);

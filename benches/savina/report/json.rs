@@ -1,4 +1,4 @@
-//! The figures for programs.
+//! The figures as JSON.
 
 use bench_harness::rounded;
 use serde_json::{Value, json};

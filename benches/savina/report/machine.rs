@@ -1,17 +1,17 @@
-//! What the figures were taken on.
+//! The machine on which the figures were measured.
 
 use std::{env, fs, thread};
 
 use super::ROOT;
 
-/// The processor and how many threads of it we may use, and the system.
+/// The processor, the number of usable hardware threads, and the operating system.
 pub(crate) fn machine() -> String {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let processor = processor().unwrap_or_else(|| "an unknown processor".to_owned());
     format!("{processor}, {threads} hardware threads, {} on {}", env::consts::OS, env::consts::ARCH)
 }
 
-/// Its name, where the system tells it in a file.
+/// The name of the processor, if the operating system provides it in a file.
 fn processor() -> Option<String> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;

@@ -1,4 +1,4 @@
-//! Where the figures go: a table on stdout, JSON for programs, a chart and a page for the docs.
+//! Output of the figures: a table on stdout, JSON, a chart and a page for the docs.
 
 mod json;
 mod machine;

@@ -6,7 +6,7 @@ use super::machine::{machine, version};
 use crate::compare::{Row, mean_ratio};
 use crate::suite::{Entry, Subject};
 
-/// What is compared and how to repeat it, then the figures, then what each benchmark and each native program is.
+/// The page: method and commands, figures, and descriptions of the benchmarks and native programs.
 pub(crate) fn page(rows: &[Row], rounds: usize) -> String {
     let mut text = introduction(rounds);
     text += "| benchmark | ractor, ms | kameo, ms | dactor_ractor / ractor | dactor_kameo / kameo |\n\
@@ -41,16 +41,16 @@ pub(crate) fn page(rows: &[Row], rounds: usize) -> String {
     text
 }
 
-/// What profiles show of the benchmarks that are slower than native.
+/// Explains, from profiles, the benchmarks in which dactor is slower than native.
 const ABOVE_NATIVE: &str = "\n## Where dactor is slower\n\n\
-    `fork_join_create` and `unbalanced_tree` do little but spawn and end actors. A dactor actor is a whole \
-    native actor with a mailbox, a life and a handle of its own beside it: three more allocations and about a kilobyte \
-    more, on top of the 15 (ractor) or 17 (kameo) allocations and 5 to 6 KB of the native actor. Under callgrind, \
-    spawning and stopping takes 16.6 thousand instructions instead of 12.5 on ractor: half of the difference in the \
-    spawn (allocating, registering, `on_start` as a hook that may fail), half in the end (closing the mailbox, `on_stop`, \
-    settling what waits). In these two benchmarks one thread allocates and the other frees, so that the two \
-    contend for the allocator: page faults, and waiting for its locks, are a third of the profile on every subject. \
-    `quicksort` is a little spawning and much sorting.\n";
+    `fork_join_create` and `unbalanced_tree` mostly spawn and stop actors. A dactor actor is a complete native \
+    actor plus a mailbox, a task future and a handle: three more allocations and about 1 KB more, on top of the \
+    15 (ractor) or 17 (kameo) allocations and 5 to 6 KB of the native actor. Under callgrind, spawn + stop takes \
+    16.6 thousand instructions instead of 12.5 on ractor: half of the difference is in the spawn (allocation, \
+    registration, `on_start` as a fallible hook), half in the stop (closing the mailbox, `on_stop`, notifying \
+    waiters). In these two benchmarks one thread allocates and the other frees, so both contend for the \
+    allocator: page faults and lock waits are a third of the profile on every subject. `quicksort` spawns few \
+    actors and mostly sorts.\n";
 
 fn introduction(rounds: usize) -> String {
     let (machine, ractor, kameo) = (machine(), version("ractor"), version("kameo"));

@@ -19,6 +19,7 @@ pub(crate) fn chart(rows: &[Row]) -> String {
     let chart = Chart {
         title: "Savina benchmarks",
         note: "Time as a multiple of the native program: 1.0 is native, shorter is better",
+        baseline: "native",
         groups,
     };
     chart.svg()

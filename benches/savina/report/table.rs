@@ -1,4 +1,4 @@
-//! The figures for the terminal.
+//! The figures as a table for the terminal.
 
 use crate::compare::{Row, mean_ratio};
 use crate::suite::Subject;

@@ -1,8 +1,8 @@
 //! Sieve of Eratosthenes: a pipeline that grows while numbers flow through it.
 //!
-//! The source sends all odd numbers to the first filter. A filter drops what one of its primes divides, keeps the
-//! rest until it holds as many as it may, and passes on what comes after; the first of those starts a new filter. The
-//! last message goes through all of them, adds up what they hold and ends them. The answer is the number of primes.
+//! The source sends all odd numbers to the first filter. A filter drops the multiples of its primes, stores further
+//! primes until it is full, and then passes candidates on; the first of these spawns a new filter. The last message
+//! passes through all filters, adds up their primes and stops them. The answer is the number of primes.
 
 mod dactor;
 mod kameo;
@@ -21,7 +21,7 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// What the source sends; the first filter starts with 2.
+    /// The candidates of the source; the first filter starts with 2.
     fn candidates(self) -> impl Iterator<Item = u64> {
         (3..self.limit).step_by(2)
     }
@@ -40,7 +40,7 @@ impl Primes {
         Self { held, at_most }
     }
 
-    /// The candidate, if it is for the next filter: none of these primes divides it, and no more fit in.
+    /// The candidate, if it goes to the next filter: no prime here divides it, and this filter is full.
     fn sift(&mut self, candidate: u64) -> Option<u64> {
         if self.held.iter().any(|prime| candidate.is_multiple_of(*prime)) {
             return None;
@@ -53,14 +53,14 @@ impl Primes {
     }
 }
 
-/// What comes after the last candidate. It brings the number of primes home.
+/// The message after the last candidate. It carries the number of primes back to the program.
 struct Finish {
     primes: usize,
     home: oneshot::Sender<usize>,
 }
 
 impl Finish {
-    /// With the primes of one more filter.
+    /// Adds the primes of one more filter.
     fn add(mut self, primes: &Primes) -> Self {
         self.primes += primes.held.len();
         self

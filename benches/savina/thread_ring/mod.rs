@@ -1,7 +1,7 @@
-//! Thread Ring: one token in a ring of actors. One actor works at a time, and each hop wakes one that has waited for
-//! as long as a whole turn of the ring takes.
+//! Thread Ring: one token in a ring of actors. One actor works at a time, and each hop wakes an actor that has been
+//! idle for a whole round.
 //!
-//! The token counts its hops down. The answer is the place of the actor that gets it with no hop left.
+//! The token counts its hops down. The answer is the position of the actor that gets it with no hop left.
 
 mod dactor;
 mod kameo;
@@ -19,14 +19,14 @@ pub(crate) struct Config {
     hops: usize,
 }
 
-/// What goes round. It carries the way home, so that no actor needs one of its own.
+/// The token. It carries the channel back to the program, so that no actor needs one.
 struct Token {
     hops_left: usize,
     home: oneshot::Sender<usize>,
 }
 
 impl Token {
-    /// The token after one more hop, or none when it has reported that `place` is its last.
+    /// The token after one more hop; `None` if `place` was its last and has been reported.
     fn hop(self, place: usize) -> Option<Self> {
         match self.hops_left.checked_sub(1) {
             Some(hops_left) => Some(Self { hops_left, ..self }),

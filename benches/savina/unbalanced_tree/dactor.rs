@@ -8,7 +8,7 @@ struct Node {
 }
 impl Actor for Node {}
 
-/// Is answered with the number of nodes in the subtree, once they are all there.
+/// Replies with the number of nodes in the subtree, once all are spawned.
 #[derive(Message)]
 #[message(reply = u64)]
 struct Grow;
@@ -29,7 +29,7 @@ impl Handler<Grow> for Node {
     }
 }
 
-/// Is answered with the work of the subtree.
+/// Replies with the work of the subtree.
 #[derive(Message)]
 #[message(reply = u64)]
 struct Visit;

@@ -22,7 +22,7 @@ impl Actor for Node {
     }
 }
 
-/// Is answered with the number of nodes in the subtree, once they are all there.
+/// Replies with the number of nodes in the subtree, once all are spawned.
 struct Grow;
 
 impl Message<Grow> for Node {
@@ -43,7 +43,7 @@ impl Message<Grow> for Node {
     }
 }
 
-/// Is answered with the work of the subtree.
+/// Replies with the work of the subtree.
 struct Visit;
 
 impl Message<Visit> for Node {

@@ -1,10 +1,10 @@
-//! Unbalanced Cobwebbed Tree: a tree of actors that grows by itself, and is then visited as a whole. Actors come into
-//! being all over the tree, and each waits for as many answers as it has children.
+//! Unbalanced Cobwebbed Tree: a tree of actors that grows, and is then traversed. Actors are spawned all over the
+//! tree, and each waits for the replies of its children.
 //!
-//! How large the tree becomes is given; how it spreads is random, but the same in every run. A node that is to grow
-//! spawns its children and lets them grow; a node that is visited does some work and visits its children. The answer
-//! is the number of nodes, as they count themselves, and the sum of their work. Unlike Savina's, no node asks the root
-//! whether it may have children, which would make the tree depend on who asks first; and none is urgent.
+//! The size of the tree is fixed; its shape is random, but the same in every run. A node that grows spawns its
+//! children and lets them grow; a visited node does some work and visits its children. The answer is the number of
+//! nodes, as they count themselves, and the sum of their work. Unlike in Savina's version, a node does not ask the
+//! root whether it may have children, which would make the tree depend on timing; and no message is urgent.
 
 mod dactor;
 mod kameo;
@@ -21,14 +21,14 @@ pub(crate) struct Config {
     nodes: u64,
 }
 
-/// How many children a node has at the most.
+/// The maximum number of children of a node.
 const BRANCHES: u64 = 10;
 
-/// What will become of a node.
+/// The plan of a node.
 #[derive(Clone, Copy)]
 struct Plan {
     seed: u64,
-    /// In its subtree, with itself.
+    /// The number of nodes in its subtree, including itself.
     nodes: u64,
 }
 
@@ -37,7 +37,7 @@ impl Plan {
         Self { seed: 2, nodes: config.nodes }
     }
 
-    /// Children, each of which takes a random share of the nodes that its elder siblings have left.
+    /// The children; each takes a random share of the nodes that the previous ones have left.
     fn children(self) -> Vec<Self> {
         let mut left = self.nodes - 1;
         let child = |branch| {
@@ -60,7 +60,7 @@ impl Plan {
     }
 }
 
-/// What the nodes report.
+/// The report of the nodes.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Harvest {
     nodes: u64,

@@ -11,9 +11,9 @@ struct Node {
 }
 
 enum ToNode {
-    /// Is answered with the number of nodes in the subtree, once they are all there.
+    /// Replies with the number of nodes in the subtree, once all are spawned.
     Grow(RpcReplyPort<u64>),
-    /// Is answered with the work of the subtree.
+    /// Replies with the work of the subtree.
     Visit(RpcReplyPort<u64>),
     Fall,
 }

@@ -1,14 +1,15 @@
-//! Writes the generated pages, or checks that they are fresh.
+//! Generates the documentation pages, or checks that they are up to date.
 //!
 //! ```text
 //! conformance-pages [--check] <docs directory> [<directory of reports>]
 //! conformance-pages --broken <docs directory>
 //! ```
 //!
-//! With `--broken` it runs every rule on every broken backend, for minutes, and writes `broken-backends.md`. A check of that
-//! page sees whether it lacks a backend or a rule that is proven to fail on one.
+//! `--broken` runs every rule on every broken backend, which takes minutes, and writes `broken-backends.md`.
+//! `--check` only checks that this page lists every broken backend and every rule that names it.
 //!
-//! `spec.md` comes from the rules alone, `conformance.md` from the JSONL reports; without reports it is left alone.
+//! `spec.md` is generated from the rules, `conformance.md` from the JSONL reports; without reports `conformance.md`
+//! is not changed.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -70,14 +71,14 @@ fn complete(path: &Path) -> Result<(), String> {
     let page = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     match broken::stale(&page).as_slice() {
         [] => Ok(()),
-        stale => Err(format!("is stale, generate it again with --broken: {}", stale.join("; "))),
+        stale => Err(format!("is outdated, generate it again with --broken: {}", stale.join("; "))),
     }
 }
 
 fn fresh(path: &Path, page: &str) -> Result<(), String> {
     match std::fs::read_to_string(path) {
         Ok(there) if there == page => Ok(()),
-        Ok(_) => Err("is stale: generate it again".to_owned()),
+        Ok(_) => Err("is outdated, generate it again".to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }

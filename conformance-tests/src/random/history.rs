@@ -1,30 +1,30 @@
-//! What callers and actors observed, in one order.
+//! The observations of callers and actors, in one order.
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use dactor_core::{ErrorKind, Event, StopReason};
+use dactor_core::{ActorPath, ErrorKind, Event, StopReason};
 use tokio::time::Instant;
 
-use super::program::{Ending, How, Lane};
+use super::program::{EndMethod, Lane, SendMethod};
 
-/// Who sends.
+/// The sender of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Who {
+pub(super) enum Sender {
     /// A client of the program.
     Client(usize),
     /// An actor in a handler.
     Actor(usize),
     /// An actor in a hook.
     Hook(usize),
-    /// A task that sends once: it has no order with anything.
+    /// A task that sends one message, without an order.
     Task,
 }
 
 /// How a handler ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum HandlerEnd {
     Replied,
     Failed,
     Panicked,
@@ -37,9 +37,9 @@ pub(super) enum Ended {
     Cut,
 }
 
-/// How a hook went on.
+/// The progress of a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Moment {
+pub(super) enum HookMoment {
     Begin,
     Done,
     Failed,
@@ -48,7 +48,7 @@ pub(super) enum Moment {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Which {
+pub(super) enum HookKind {
     Start,
     Restart,
     Error,
@@ -75,15 +75,15 @@ impl Reason {
     }
 }
 
-/// One observation.
+/// An observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum Observation {
     /// A message is about to be sent.
     Send {
         id: u64,
-        by: Who,
+        by: Sender,
         to: usize,
-        how: How,
+        how: SendMethod,
         lane: Lane,
     },
     /// The call that sent it has returned.
@@ -91,7 +91,7 @@ pub(super) enum What {
         id: u64,
         error: Option<ErrorKind>,
     },
-    /// An asker has its answer: who replied, or the error.
+    /// An asker has its answer: the id of the message that was answered, or the error.
     Answer {
         id: u64,
         reply: Result<u64, ErrorKind>,
@@ -108,7 +108,7 @@ pub(super) enum What {
     End {
         id: u64,
         actor: usize,
-        how: Ended,
+        how: HandlerEnd,
     },
     Unstash {
         actor: usize,
@@ -121,8 +121,8 @@ pub(super) enum What {
     Hook {
         actor: usize,
         instance: u64,
-        which: Which,
-        moment: Moment,
+        which: HookKind,
+        moment: HookMoment,
     },
     Dropped {
         actor: usize,
@@ -145,7 +145,7 @@ pub(super) enum What {
     },
     Signal {
         to: usize,
-        how: Ending,
+        how: EndMethod,
     },
     Spawn {
         actor: usize,
@@ -159,7 +159,7 @@ pub(super) enum What {
     ShutDown {
         error: Option<ErrorKind>,
     },
-    /// What `wait` and `stop_reason` say.
+    /// The result of `wait` and `stop_reason`.
     Final {
         actor: usize,
         reason: Option<Reason>,
@@ -178,33 +178,33 @@ pub(super) enum What {
         actor: usize,
         kind: ErrorKind,
     },
-    /// Something that must not be, seen where it happened.
-    Wrong(Wrong),
+    /// A violation that was detected during the run.
+    Violation(Violation),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wrong {
-    /// The clients, or the end of the system, took for ever.
+pub(super) enum Violation {
+    /// The clients or the shutdown did not finish.
     Hung,
-    /// An ask was not answered although its actor has ended.
+    /// An ask was not answered although its actor ended.
     Unanswered(usize),
     TasksLeft(usize),
     ActorsLeft(usize),
     MessagesKept(i64),
     InstancesKept(i64),
-    /// The counter of dead letters and the events do not agree.
+    /// The dead-letter counter differs from the number of events.
     Uncounted(i64),
-    /// A panic of a handler or destructor came out of a call of a sender.
+    /// A panic of user code reached a sender.
     SenderPanicked,
-    /// The text of an error cannot be read.
+    /// Formatting an error panicked.
     TextPanics,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
-    /// Milliseconds since the beginning.
+    /// Milliseconds since the start.
     pub(super) at: u64,
-    pub(super) what: What,
+    pub(super) what: Observation,
 }
 
 impl fmt::Display for Entry {
@@ -213,7 +213,7 @@ impl fmt::Display for Entry {
     }
 }
 
-/// The observations of one run. Cheap to share.
+/// The observations of one run.
 pub(super) struct History {
     begin: Instant,
     entries: Mutex<Vec<Entry>>,
@@ -235,77 +235,81 @@ impl History {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn note(&self, what: What) {
+    pub(super) fn note(&self, what: Observation) {
         let at = self.begin.elapsed().as_millis() as u64;
         self.lock().push(Entry { at, what });
     }
 
-    pub(super) fn wrong(&self, wrong: Wrong) {
-        self.note(What::Wrong(wrong));
+    pub(super) fn wrong(&self, wrong: Violation) {
+        self.note(Observation::Violation(wrong));
     }
 
     pub(super) fn take(&self) -> Vec<Entry> {
         std::mem::take(&mut self.lock())
     }
 
-    pub(super) fn count(&self, wanted: impl Fn(&What) -> bool) -> usize {
+    pub(super) fn count(&self, wanted: impl Fn(&Observation) -> bool) -> usize {
         self.lock().iter().filter(|entry| wanted(&entry.what)).count()
     }
 
-    /// The observer of a system.
+    /// Records an event of the system.
     pub(super) fn event(&self, event: &Event) {
         match event {
             Event::DeadLetter(letter) => {
                 self.read(&letter.error);
                 let id = letter.text.as_deref().and_then(|text| text.strip_prefix('#')?.parse().ok());
-                self.note(What::DeadLetter { id, actor: slot(&letter.actor), kind: letter.error.kind() });
+                self.note(Observation::DeadLetter {
+                    id,
+                    actor: letter.target.path().and_then(slot),
+                    kind: letter.error.kind(),
+                });
             }
             Event::Failed { actor, error, .. } => {
                 self.read(error);
-                self.about(actor, |actor| What::Failed { actor, kind: error.kind() });
+                self.about(actor, |actor| Observation::Failed { actor, kind: error.kind() });
             }
             Event::Restarted { actor, error } => {
                 self.read(error);
-                self.about(actor, |actor| What::Restarted { actor });
+                self.about(actor, |actor| Observation::Restarted { actor });
             }
-            Event::Spawned { actor, .. } => self.about(actor, |actor| What::Started { actor }),
+            Event::Spawned { actor, .. } => self.about(actor, |actor| Observation::Started { actor }),
             Event::Stopped { actor, reason, .. } => {
                 if let Some(error) = reason.failure() {
                     self.read(error);
                 }
-                self.about(actor, |actor| What::Stopped { actor, reason: Reason::of(reason) });
+                self.about(actor, |actor| Observation::Stopped { actor, reason: Reason::of(reason) });
             }
             _ => {}
         }
     }
 
-    fn about(&self, label: &str, what: impl FnOnce(usize) -> What) {
-        if let Some(actor) = slot(label) {
+    fn about(&self, path: &ActorPath, what: impl FnOnce(usize) -> Observation) {
+        if let Some(actor) = slot(path) {
             self.note(what(actor));
         }
     }
 
-    /// Reads the text of an error as a log would.
+    /// Formats an error as a log would.
     pub(super) fn read(&self, error: &dactor_core::Error) {
         let read = std::panic::AssertUnwindSafe(|| format!("{error} {error:?}"));
         if std::panic::catch_unwind(read).is_err() {
-            self.wrong(Wrong::TextPanics);
+            self.wrong(Violation::TextPanics);
         }
     }
 }
 
-/// The number of the actor with this path: the last segment is `a` and the number.
-fn slot(label: &str) -> Option<usize> {
-    label.rsplit('/').next()?.strip_prefix('a')?.parse().ok()
+/// The number of the actor with this path; its name is `a` and the number.
+fn slot(path: &ActorPath) -> Option<usize> {
+    path.name()?.as_str().strip_prefix('a')?.parse().ok()
 }
 
-/// Counts what is alive.
-pub(super) struct Canary {
+/// Counts live values.
+pub(super) struct LiveCounter {
     history: Arc<History>,
     count: fn(&History) -> &AtomicI64,
 }
 
-impl Canary {
+impl LiveCounter {
     pub(super) fn message(history: &Arc<History>) -> Self {
         Self::new(history, |history| &history.messages)
     }
@@ -320,13 +324,13 @@ impl Canary {
     }
 }
 
-impl Clone for Canary {
+impl Clone for LiveCounter {
     fn clone(&self) -> Self {
         Self::new(&self.history, self.count)
     }
 }
 
-impl Drop for Canary {
+impl Drop for LiveCounter {
     fn drop(&mut self) {
         (self.count)(&self.history).fetch_sub(1, Ordering::SeqCst);
     }

@@ -1,33 +1,40 @@
-//! Random programs against a simple model of what must hold.
+//! Random programs, checked against a model of the API.
 //!
 //! ```text
-//!   seed ─► generate ─► Program ─► execute ─► History ─► check ─► what must not be
+//!   seed ─► generate ─► Program ─► execute ─► History ─► check ─► violation
 //!                          ▲                                          │
 //!                          └──────────────── shrink ◄─────────────────┘
 //! ```
 //!
-//! - A [`Program`] is data: a list of operations that clients do, with the jobs of the handlers inside the messages.
-//!   Its text is a few lines of JSON, which replay it.
-//! - The executor runs it on a system of the adapter under test, on a runtime of its own, and ends with a shutdown.
-//! - The history is what callers, handlers, hooks and observers saw, in one order.
-//! - The checker knows nothing of how the core works. It says what must hold: each ask is answered once, and each
-//!   message handled once or accounted for once; the order of each sender in each lane; a bound counts what is alive;
-//!   one notice for each watch; hooks in order; nobody is killed before the deadline; nothing is left.
-//! - A program that breaks it is cut down: operations are dropped and made simpler while it still fails.
+//! - A [`Program`] is data: the operations of clients, with the jobs of the handlers inside the messages. Its text, a
+//!   few lines of JSON, replays it.
+//! - The executor runs it on a system of the adapter under test, on a new runtime, and ends with a shutdown.
+//! - The history is the list of observations of callers, handlers, hooks and observers, in one order.
+//! - The checker does not depend on the implementation. It checks that each ask is answered once and each message is
+//!   handled or reported once; FIFO order per sender and lane; capacities; one notice per watch; the order of hooks;
+//!   that no actor is killed before the deadline; and that nothing is leaked.
+//! - A failing program is shrunk: operations are removed and simplified while it still fails.
 //!
-//! On one thread with a simulated clock, which jumps to the next timer when all wait, a seed gives the same history each
-//! time. On two threads and in real time a failure is looked for again and again while it is cut down.
+//! On one thread with a simulated clock, which advances to the next timer when all tasks wait, a seed always gives
+//! the same history. In real time a failing program is repeated while it is shrunk.
 
+mod actor;
 mod check;
 mod execute;
 mod generate;
 mod history;
-mod player;
+mod interceptor;
+mod message;
 mod program;
+mod run;
 mod search;
+mod send;
 mod shrink;
+mod splitmix;
 #[cfg(test)]
 mod tests;
 
 pub use program::Program;
+pub use splitmix::SplitMix64;
+
 pub(crate) use search::{real_time, simulated};

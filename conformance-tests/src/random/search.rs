@@ -1,4 +1,4 @@
-//! Looks for a program that breaks the model, for as long as it may.
+//! Searches for a program that violates the model.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,18 +6,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use super::check::check;
-use super::execute::{Runtime, execute};
+use super::execute::execute;
 use super::generate::generate;
 use super::program::Program;
+use super::run::Runtime;
 use super::shrink::shrink;
-use crate::{Lab, Subject};
+use crate::{RuleContext, Subject};
 
-/// How often a program that failed on several threads is run while it is cut down.
+/// How often a program that failed in real time is repeated while it is shrunk.
 const AGAIN: usize = 30;
-/// How much of a history is shown.
+/// How many observations are printed.
 const SHOWN: usize = 120;
 
-/// What was found.
+/// A failing program.
 struct Finding {
     seed: Option<u64>,
     program: Program,
@@ -25,44 +26,45 @@ struct Finding {
     history: String,
 }
 
-/// Programs on one thread with a simulated clock.
-pub(crate) async fn simulated(lab: Lab) {
-    search(&lab, Runtime::Simulated);
+/// Searches on one thread with a simulated clock.
+pub(crate) async fn simulated(rule: RuleContext) {
+    search(&rule, Runtime::Simulated);
 }
 
-/// Programs in real time, on as many threads as the rule runs on.
-pub(crate) async fn real_time(lab: Lab) {
+/// Searches in real time, on the runtime flavor of the rule.
+pub(crate) async fn real_time(rule: RuleContext) {
     let flavor = tokio::runtime::Handle::current().runtime_flavor();
     let one = flavor == tokio::runtime::RuntimeFlavor::CurrentThread;
-    search(&lab, if one { Runtime::OneThread } else { Runtime::TwoThreads });
+    search(&rule, if one { Runtime::OneThread } else { Runtime::TwoThreads });
 }
 
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-fn search(lab: &Lab, runtime: Runtime) {
-    let subject = lab.subject();
-    let budget = lab.settings().random;
+fn search(rule: &RuleContext, runtime: Runtime) {
+    let subject = rule.subject();
+    let budget = rule.settings().random;
     if budget.is_zero() {
         return;
     }
     let found = std::thread::scope(|scope| {
-        // Not inside the runtime of the rule: each program has its own.
+        // Each program has a runtime of its own.
         let name = format!("{} random", crate::check::THREAD);
         let searching = std::thread::Builder::new().name(name);
-        let searching = searching.spawn_scoped(scope, || find(subject, runtime, budget, lab.settings().seed));
-        searching.expect("a thread").join().expect("the search itself does not panic")
+        let searching =
+            searching.spawn_scoped(scope, || find(subject, runtime, budget, rule.settings().seed));
+        searching.expect("a thread").join().expect("the search does not panic")
     });
     if !found.is_empty() {
         panic!("{}", found.iter().map(Finding::report).collect::<Vec<_>>().join("\n\n"));
     }
 }
 
-/// The first finding, or with `DACTOR_RANDOM_ALL` one of each kind.
+/// The first finding or, with `DACTOR_RANDOM_ALL`, one of each kind.
 fn find(subject: &dyn Subject, runtime: Runtime, budget: Duration, first: u64) -> Vec<Finding> {
     if let Some(text) = variable("DACTOR_RANDOM_PROGRAM") {
-        let program = Program::parse(&text).expect("DACTOR_RANDOM_PROGRAM is a program");
+        let program = Program::parse(&text).expect("DACTOR_RANDOM_PROGRAM must be a program");
         let found = attempts(&program, subject, runtime, AGAIN);
         return found.into_iter().map(|found| Finding::new(None, &program, found)).collect();
     }
@@ -76,9 +78,9 @@ fn find(subject: &dyn Subject, runtime: Runtime, budget: Duration, first: u64) -
         let program = generate(seed);
         let times = if only.is_some() { AGAIN } else { 1 };
         if let Some(found) = attempts(&program, subject, runtime, times) {
-            let about = gist(&found.0);
+            let about = failure_kind(&found.0);
             findings.entry(about).or_insert_with(|| {
-                cut_down(Finding::new(Some(seed), &program, found), subject, runtime, budget)
+                shrink_finding(Finding::new(Some(seed), &program, found), subject, runtime, budget)
             });
         }
         progress.show(count, seed, findings.len());
@@ -90,7 +92,7 @@ fn find(subject: &dyn Subject, runtime: Runtime, budget: Duration, first: u64) -
     findings.into_values().collect()
 }
 
-/// Says now and then how far a search is, if that is wanted.
+/// Prints the progress of a search, if requested.
 struct Progress {
     name: &'static str,
     runtime: Runtime,
@@ -116,7 +118,7 @@ impl Progress {
     }
 }
 
-/// The first failure of several runs. One is enough where all are the same.
+/// The first failure of several runs. Simulated runs are deterministic, so one is enough.
 fn attempts(
     program: &Program,
     subject: &dyn Subject,
@@ -127,11 +129,11 @@ fn attempts(
     (0..times).find_map(|_| attempt(program, subject, runtime))
 }
 
-/// What is wrong with a program, and the history that shows it.
+/// The violation of a program and the history that shows it.
 fn attempt(program: &Program, subject: &dyn Subject, runtime: Runtime) -> Option<(String, String)> {
     let executed = catch_unwind(AssertUnwindSafe(|| execute(program, subject, runtime)));
     let Ok(entries) = executed else {
-        return Some(("a panic came out of the runtime or of the executor".to_owned(), String::new()));
+        return Some(("the runtime or the executor panicked".to_owned(), String::new()));
     };
     let wrong = check(program, &entries, runtime)?;
     let mut text = String::new();
@@ -142,8 +144,8 @@ fn attempt(program: &Program, subject: &dyn Subject, runtime: Runtime) -> Option
     Some((wrong, text))
 }
 
-/// What a failure is about: all of its text but the names and numbers in it.
-fn gist(wrong: &str) -> String {
+/// The kind of a failure: its text without names and numbers.
+fn failure_kind(wrong: &str) -> String {
     let mut depth = 0_usize;
     let mut outside = |c: char| {
         depth += usize::from(c == '(');
@@ -154,13 +156,13 @@ fn gist(wrong: &str) -> String {
     wrong.chars().filter(|c| outside(*c) && (c.is_ascii_lowercase() || *c == ' ')).collect()
 }
 
-fn cut_down(finding: Finding, subject: &dyn Subject, runtime: Runtime, budget: Duration) -> Finding {
-    let (mut best, about) = ((finding.wrong.clone(), finding.history.clone()), gist(&finding.wrong));
+fn shrink_finding(finding: Finding, subject: &dyn Subject, runtime: Runtime, budget: Duration) -> Finding {
+    let (mut best, about) = ((finding.wrong.clone(), finding.history.clone()), failure_kind(&finding.wrong));
     let until = Instant::now() + budget.clamp(Duration::from_secs(5), Duration::from_secs(60));
     let program = shrink(finding.program.clone(), until, |program| {
         match attempts(program, subject, runtime, AGAIN) {
-            // Cut down to another failure, it would say nothing of this one.
-            Some(failed) if gist(&failed.0) == about => {
+            // A program that fails in another way says nothing about this failure.
+            Some(failed) if failure_kind(&failed.0) == about => {
                 best = failed;
                 true
             }
@@ -179,7 +181,7 @@ impl Finding {
         let Self { seed, program, wrong, history } = self;
         let seed = seed.map_or_else(String::new, |seed| format!(" (DACTOR_RANDOM_SEED={seed})"));
         format!(
-            "{wrong}{seed}\nThe program, which DACTOR_RANDOM_PROGRAM replays:\n{program}\nWhat was observed:\n{history}"
+            "{wrong}{seed}\nThe program, to be replayed with DACTOR_RANDOM_PROGRAM:\n{program}\nThe history:\n{history}"
         )
     }
 }

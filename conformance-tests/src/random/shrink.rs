@@ -1,10 +1,10 @@
-//! Cuts a failing program down to a few lines.
+//! Shrinks a failing program.
 
 use std::time::Instant;
 
-use super::program::{Ending, Finish, Hook, HookEnd, Job, Lane, Op, Post, Program, Spawn, Step};
+use super::program::{EndMethod, Finish, Hook, HookEnd, Job, Lane, Op, Program, SendSpec, Spawn, Step};
 
-/// The smallest program found that still fails, until the time is over.
+/// The smallest program found within the time limit that still fails.
 pub(super) fn shrink(program: Program, until: Instant, mut fails: impl FnMut(&Program) -> bool) -> Program {
     let mut best = program;
     loop {
@@ -17,7 +17,7 @@ pub(super) fn shrink(program: Program, until: Instant, mut fails: impl FnMut(&Pr
     }
 }
 
-/// Takes operations away, many at first.
+/// Removes operations, in large chunks first.
 fn drop_chunks(best: &mut Program, until: Instant, fails: &mut impl FnMut(&Program) -> bool) {
     let mut size = best.ops.len().div_ceil(2);
     while size > 0 {
@@ -35,9 +35,9 @@ fn drop_chunks(best: &mut Program, until: Instant, fails: &mut impl FnMut(&Progr
     }
 }
 
-/// Makes each operation simpler, as long as something can be.
+/// Simplifies operations while that is possible.
 fn simplify(best: &mut Program, until: Instant, fails: &mut impl FnMut(&Program) -> bool) {
-    for candidate in whole(best) {
+    for candidate in program_candidates(best) {
         if Instant::now() < until && fails(&candidate) {
             *best = candidate;
         }
@@ -56,9 +56,9 @@ fn simplify(best: &mut Program, until: Instant, fails: &mut impl FnMut(&Program)
     }
 }
 
-fn whole(program: &Program) -> Vec<Program> {
+fn program_candidates(program: &Program) -> Vec<Program> {
     let mut all = Vec::new();
-    for end in [Ending::Stop, Ending::Drain, Ending::Shutdown] {
+    for end in [EndMethod::Stop, EndMethod::Drain, EndMethod::Shutdown] {
         if end < program.end {
             all.push(Program { end, ..program.clone() });
         }
@@ -83,7 +83,7 @@ fn step(step: &Step) -> Vec<Step> {
         Step::Sleep(ms) => number(*ms).into_iter().map(Step::Sleep).collect(),
         Step::Yield(times) => number(*times).into_iter().map(Step::Yield).collect(),
         Step::Spawn(it) => spawn(it).into_iter().map(|it| Step::Spawn(Box::new(it))).collect(),
-        Step::Post(it) => post(it).into_iter().map(|it| Step::Post(Box::new(it))).collect(),
+        Step::Send(it) => send(it).into_iter().map(|it| Step::Send(Box::new(it))).collect(),
         Step::After(ms, it) => job(it).into_iter().map(|it| Step::After(*ms, it)).collect(),
         Step::Every(ms, it) => job(it).into_iter().map(|it| Step::Every(*ms, it)).collect(),
         Step::Idle(ms, it) => job(it).into_iter().map(|it| Step::Idle(*ms, it)).collect(),
@@ -104,7 +104,7 @@ fn number(number: u64) -> Vec<u64> {
     smaller
 }
 
-/// The list without each of its steps, and with each made simpler.
+/// The list without each of its steps, and with each step simplified.
 fn steps(list: &[Step]) -> Vec<Vec<Step>> {
     let mut all = Vec::new();
     if list.len() > 1 {
@@ -141,20 +141,20 @@ fn hook(it: &Hook) -> Vec<Hook> {
     all
 }
 
-fn post(it: &Post) -> Vec<Post> {
+fn send(it: &SendSpec) -> Vec<SendSpec> {
     let same = || it.clone();
     let mut all = vec![
-        Post { lane: Lane::Normal, ..same() },
-        Post { timeout: None, ..same() },
-        Post { deadline: None, ..same() },
-        Post { outbound: None, ..same() },
-        Post { cancel: None, ..same() },
-        Post { drop_after: None, ..same() },
-        Post { drop_after: it.drop_after.map(|_| 0), ..same() },
-        Post { abort: false, ..same() },
-        Post { bad_header: false, ..same() },
+        SendSpec { lane: Lane::Normal, ..same() },
+        SendSpec { timeout: None, ..same() },
+        SendSpec { deadline: None, ..same() },
+        SendSpec { outbound: None, ..same() },
+        SendSpec { cancel: None, ..same() },
+        SendSpec { drop_after: None, ..same() },
+        SendSpec { drop_after: it.drop_after.map(|_| 0), ..same() },
+        SendSpec { abort: false, ..same() },
+        SendSpec { bad_header: false, ..same() },
     ];
-    all.extend(job(&it.job).into_iter().map(|job| Post { job, ..same() }));
+    all.extend(job(&it.job).into_iter().map(|job| SendSpec { job, ..same() }));
     all.retain(|simpler| simpler != it);
     all
 }

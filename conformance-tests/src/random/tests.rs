@@ -1,6 +1,7 @@
-use super::execute::{Runtime, execute};
+use super::execute::execute;
 use super::generate::generate;
 use super::program::Program;
+use super::run::Runtime;
 use crate::{Reference, Style};
 
 #[test]
@@ -11,7 +12,7 @@ fn a_program_is_read_from_its_text() {
     }
 }
 
-/// On a thread whose panics are not shown.
+/// Runs the test on a thread whose panics are not printed.
 fn quietly(test: impl FnOnce() -> Result<(), String> + Send + 'static) {
     crate::check::silence_injected_panics();
     let thread = std::thread::Builder::new().name(format!("{} replay", crate::check::THREAD));

@@ -9,7 +9,7 @@ use super::Flaws;
 use crate::NativeExit;
 use crate::mutants::Flaw;
 
-/// What a task of the reference backend is sent.
+/// A signal to the task of a native actor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Signal {
     Wake,
@@ -26,23 +26,23 @@ pub struct Handle {
 
 #[derive(Debug)]
 struct Inner {
-    mail: mpsc::UnboundedSender<Signal>,
+    signals: mpsc::UnboundedSender<Signal>,
     killed: SetOnce<()>,
     exit: SetOnce<NativeExit>,
     wakes: AtomicUsize,
-    /// Of a mutant: whether a turn is queued.
+    /// For a mutant: whether a turn is queued.
     queued: AtomicBool,
     flaw: Flaws,
 }
 
 impl Handle {
-    pub(super) fn new(mail: mpsc::UnboundedSender<Signal>, flaw: Flaws) -> Self {
+    pub(super) fn new(signals: mpsc::UnboundedSender<Signal>, flaw: Flaws) -> Self {
         let (killed, exit, wakes, queued) = Default::default();
-        Self { inner: Arc::new(Inner { mail, killed, exit, wakes, queued, flaw }) }
+        Self { inner: Arc::new(Inner { signals, killed, exit, wakes, queued, flaw }) }
     }
 
-    pub(super) fn host(&self) -> impl spi::Host + use<> {
-        Host(self.clone())
+    pub(super) fn native_handle(&self) -> impl spi::NativeHandle + use<> {
+        WakeHandle(self.clone())
     }
 
     /// Stops the task between two turns.
@@ -50,7 +50,7 @@ impl Handle {
         self.send(Signal::Stop);
     }
 
-    /// Lets the task finish what it has.
+    /// Lets the task handle its queued messages, then ends it.
     pub fn drain(&self) {
         self.send(Signal::Drain);
     }
@@ -60,12 +60,12 @@ impl Handle {
         let _ = self.inner.killed.set(());
     }
 
-    /// Tells the task that a peer is gone.
+    /// Signals that a linked peer has ended.
     pub fn peer_died(&self) {
         self.send(Signal::PeerDied);
     }
 
-    /// How the task ended, once it has.
+    /// How the task ended.
     pub async fn exit(&self) -> NativeExit {
         self.inner.exit.wait().await.clone()
     }
@@ -78,20 +78,20 @@ impl Handle {
         let _ = self.inner.exit.set(exit);
     }
 
-    /// A turn has ended.
-    pub(super) fn turned(&self) {
+    /// Records that a turn has ended.
+    pub(super) fn turn_ended(&self) {
         self.inner.queued.store(false, Ordering::SeqCst);
     }
 
     fn send(&self, signal: Signal) {
-        // Refused when the task has ended.
-        let _ = self.inner.mail.send(signal);
+        // Fails if the task has ended.
+        let _ = self.inner.signals.send(signal);
     }
 }
 
-struct Host(Handle);
+struct WakeHandle(Handle);
 
-impl spi::Host for Host {
+impl spi::NativeHandle for WakeHandle {
     fn wake(&self) {
         let earlier = self.0.inner.wakes.fetch_add(1, Ordering::Relaxed);
         if self.0.inner.flaw.is(Flaw::LosesWakes) && earlier % 2 == 1 {

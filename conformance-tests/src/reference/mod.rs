@@ -1,4 +1,4 @@
-//! A backend on bare tokio tasks: the contract with nothing around it.
+//! A backend of plain tokio tasks: a minimal implementation of the adapter contract.
 
 mod handle;
 mod task;
@@ -13,16 +13,16 @@ pub(crate) use task::Flaws;
 use crate::mutants::{self, Flaw};
 use crate::{Native, NativeProbe, Subject, Task, Watch};
 
-/// How the reference backend runs its cells: both ways of the contract.
+/// How the reference backend runs its cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
-    /// The cell's future lives in the task.
+    /// The task polls the cell continuously.
     Resident,
-    /// The task runs a turn for every wake.
+    /// The task runs one turn per wake-up.
     Turns,
 }
 
-/// A backend of tokio tasks and channels, as its own subject.
+/// A backend of tokio tasks and channels, which is its own subject.
 #[derive(Debug, Clone, Copy)]
 pub struct Reference {
     name: &'static str,
@@ -31,7 +31,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// A correct one.
+    /// A correct backend.
     pub fn new(style: Style) -> Self {
         let name = match style {
             Style::Resident => "reference-resident",
@@ -51,12 +51,12 @@ impl Backend for Reference {
     }
 
     fn spawn(&self, cell: Cell) -> Result<()> {
-        let (mail, signals) = mpsc::unbounded_channel();
-        let handle = Handle::new(mail, self.flaw);
+        let (sender, signals) = mpsc::unbounded_channel();
+        let handle = Handle::new(sender, self.flaw);
         if !self.flaw.is(Flaw::BindsLate) {
-            cell.bind(handle.host());
+            cell.bind(handle.native_handle());
         }
-        let task = task::live(cell, signals, handle, self.style, self.flaw);
+        let task = task::run(cell, signals, handle, self.style, self.flaw);
         mutants::launch(task, self.flaw);
         Ok(())
     }

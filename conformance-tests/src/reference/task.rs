@@ -10,7 +10,7 @@ use super::{Handle, Style};
 use crate::NativeExit;
 use crate::mutants::{self, Flaw};
 
-/// What is wrong with a backend: nothing, in the reference.
+/// The flaw of a backend, if it has one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flaws(Option<Flaw>);
 
@@ -28,8 +28,8 @@ impl Flaws {
     }
 }
 
-/// The native actor: runs the cell, listens to native signals, and says how it ended.
-pub(super) async fn live(
+/// The native actor: runs the cell, handles native signals and reports its exit.
+pub(super) async fn run(
     mut cell: Cell,
     mut signals: UnboundedReceiver<Signal>,
     handle: Handle,
@@ -47,7 +47,7 @@ pub(super) async fn live(
         for _ in 0..4 {
             yield_now().await;
         }
-        cell.bind(handle.host());
+        cell.bind(handle.native_handle());
     }
     let run = async {
         match style {
@@ -67,7 +67,7 @@ pub(super) async fn live(
             mutants::forget(cell);
             return handle.ended(NativeExit::Killed);
         }
-        // Dropping the cell would do, too.
+        // Dropping the cell would have the same effect.
         None if style == Style::Resident => end(&mut cell, NativeEnd::Kill).await,
         None => Exit::Killed,
     };
@@ -84,19 +84,20 @@ pub(super) async fn live(
     });
 }
 
-/// Says that the native actor ends, and runs the cell to its end.
+/// Ends the cell and runs it to its end.
 async fn end(cell: &mut Cell, how: NativeEnd) -> Exit {
     cell.end(how);
     cell.run().await
 }
 
-/// The cell's future lives here; signals are seen whenever it is pending. `None` when the cell is to be dropped.
+/// Runs the cell continuously and handles signals whenever it is pending. Returns `None` if the cell is to be
+/// dropped.
 async fn resident(cell: &mut Cell, signals: &mut UnboundedReceiver<Signal>, flaw: Flaws) -> Option<Exit> {
     loop {
         let next = poll_fn(|cx| match cell.poll_run(cx) {
             Poll::Ready(exit) => Poll::Ready(Err(exit)),
             Poll::Pending if flaw.is(Flaw::EndsWhenIdle) => Poll::Ready(Ok(None)),
-            // Polling the cell is what a wake asks for: one that is old must not cost a stop a turn.
+            // A wake-up only requests a poll: an outdated one must not delay a stop by a turn.
             Poll::Pending => loop {
                 match signals.poll_recv(cx) {
                     Poll::Ready(Some(Signal::Wake)) => {}
@@ -107,7 +108,7 @@ async fn resident(cell: &mut Cell, signals: &mut UnboundedReceiver<Signal>, flaw
         match next.await {
             Err(exit) => return Some(exit),
             Ok(Some(signal)) => {
-                if let Some(ended) = obey(signal, cell, flaw).await {
+                if let Some(ended) = handle_signal(signal, cell, flaw).await {
                     return ended;
                 }
             }
@@ -116,7 +117,7 @@ async fn resident(cell: &mut Cell, signals: &mut UnboundedReceiver<Signal>, flaw
     }
 }
 
-/// A turn for every wake; signals are seen between turns.
+/// Runs one turn per wake-up and handles signals between turns. Returns `None` if the cell is to be dropped.
 async fn turns(
     cell: &mut Cell,
     signals: &mut UnboundedReceiver<Signal>,
@@ -126,7 +127,7 @@ async fn turns(
     loop {
         match signals.recv().await {
             Some(Signal::Wake) => {}
-            Some(signal) => match obey(signal, cell, flaw).await {
+            Some(signal) => match handle_signal(signal, cell, flaw).await {
                 Some(ended) => return ended,
                 None => continue,
             },
@@ -137,14 +138,14 @@ async fn turns(
                 TurnEnd::Ended(exit) => return Some(exit),
                 TurnEnd::Idle if flaw.is(Flaw::EndsWhenIdle) => return None,
                 TurnEnd::Idle => {
-                    handle.turned();
+                    handle.turn_ended();
                     break;
                 }
                 TurnEnd::More if flaw.is(Flaw::IgnoresMore) => break,
                 TurnEnd::More => {}
             }
             while let Ok(signal) = signals.try_recv() {
-                if let Some(ended) = obey(signal, cell, flaw).await {
+                if let Some(ended) = handle_signal(signal, cell, flaw).await {
                     return ended;
                 }
             }
@@ -152,27 +153,27 @@ async fn turns(
     }
 }
 
-/// `Some` when the signal ended the actor: with its exit, or with nothing when the cell is to be dropped.
-async fn obey(signal: Signal, cell: &mut Cell, flaw: Flaws) -> Option<Option<Exit>> {
+/// `Some` if the signal ended the actor: with its exit, or with `None` if the cell is to be dropped.
+async fn handle_signal(signal: Signal, cell: &mut Cell, flaw: Flaws) -> Option<Option<Exit>> {
     match signal {
         Signal::Wake => None,
         Signal::Stop if flaw.is(Flaw::IgnoresStop) => None,
         Signal::Stop if flaw.is(Flaw::StopDropsCell) => Some(None),
         Signal::Stop if flaw.is(Flaw::StopDrains) => Some(Some(end(cell, NativeEnd::Drain).await)),
-        Signal::Stop => go_on(cell, NativeEnd::Stop),
+        Signal::Stop => end_cell(cell, NativeEnd::Stop),
         Signal::Drain if flaw.is(Flaw::DrainStops) => Some(Some(end(cell, NativeEnd::Stop).await)),
         Signal::Drain if flaw.is(Flaw::DrainsOneTurn) => {
             let _ = cell.turn().await;
             Some(None)
         }
-        Signal::Drain => go_on(cell, NativeEnd::Drain),
+        Signal::Drain => end_cell(cell, NativeEnd::Drain),
         Signal::PeerDied if flaw.is(Flaw::DiesWithPeer) => Some(None),
         Signal::PeerDied => None,
     }
 }
 
-/// The cell asks for the runs that it needs to end.
-fn go_on(cell: &Cell, how: NativeEnd) -> Option<Option<Exit>> {
+/// Ends the cell, which then requests the turns that it needs.
+fn end_cell(cell: &Cell, how: NativeEnd) -> Option<Option<Exit>> {
     cell.end(how);
     None
 }

@@ -1,4 +1,4 @@
-//! Whoever waits in line for room in a bounded mailbox is answered, however the actor ends.
+//! Senders and askers waiting for room in a bounded mailbox are answered, however the actor ends.
 
 use std::time::Duration;
 
@@ -6,25 +6,27 @@ use dactor_core::testkit::{Gate, Journal};
 use dactor_core::{ActorRef, ErrorKind, Overflow, Result, System};
 use tokio::task::JoinHandle;
 
-use super::body;
-use crate::actors::{Act, Boom, Hold, Hooks, Note, Worker};
-use crate::{Capability, Lab, Pace, Rule, State, Topic};
+use crate::fixtures::busy::BusyWorker;
+use crate::fixtures::hooks::{HookAction, Hooks};
+use crate::fixtures::worker::{Hold, Note, PanicWith, Worker};
+use crate::rules::body;
+use crate::{Capability, Rule, RuleContext, RuntimeMode, State, Topic};
 
-pub(super) static RULES: &[Rule] = &[
+pub(crate) static RULES: &[Rule] = &[
     Rule::must(
         "LINE-01",
         Topic::Bound,
         &[(Topic::Bound, State::Stopped), (Topic::Bound, State::Killed), (Topic::Bound, State::Failed)],
-        "When the actor stops, is killed or fails, senders and askers in line get `Stopped`, and their messages are dead letters.",
-        "A place in line is no promise, but whoever has one is told.",
+        "When the actor stops, is killed or fails, senders and askers waiting for room get `Stopped`, and their messages become dead letters.",
+        "A waiting sender is informed when the actor ends.",
         body!(ends),
     ),
     Rule::must(
         "LINE-02",
         Topic::Bound,
         &[(Topic::Bound, State::Drained)],
-        "A drain handles those in line, too, and lets nobody join it.",
-        "They came before the drain.",
+        "A drain also handles the messages of senders waiting for room, and admits no further waiting sender.",
+        "These messages were sent before the drain.",
         body!(drained),
     ),
     Rule::must(
@@ -39,8 +41,8 @@ pub(super) static RULES: &[Rule] = &[
         "LINE-04",
         Topic::Bound,
         &[(Topic::Bound, State::NativeStop)],
-        "After a native stop or drain nobody is left in line.",
-        "The native end is an end like any other.",
+        "After a native stop or drain, no sender waits for room.",
+        "A native stop is an ordinary end of an actor.",
         body!(native_stop),
     )
     .needs(Capability::NativeStop)
@@ -49,8 +51,8 @@ pub(super) static RULES: &[Rule] = &[
         "LINE-05",
         Topic::Bound,
         &[(Topic::Bound, State::NativeKill)],
-        "After a native kill nobody is left in line.",
-        "The native end is an end like any other.",
+        "After a native kill, no sender waits for room.",
+        "A native kill is an ordinary end of an actor.",
         body!(native_kill),
     )
     .needs(Capability::NativeKill)
@@ -59,8 +61,8 @@ pub(super) static RULES: &[Rule] = &[
         "LINE-06",
         Topic::Bound,
         &[(Topic::Bound, State::RuntimeDropped)],
-        "After the runtime of the actor was dropped nobody is left in line.",
-        "Senders elsewhere in the process must not wait for a runtime that is gone.",
+        "After the runtime of the actor was dropped, no sender waits for room.",
+        "Senders on other runtimes must not wait for a runtime that is gone.",
         body!(runtime_dropped),
     )
     .spi(&["foreign-runtime"]),
@@ -68,14 +70,22 @@ pub(super) static RULES: &[Rule] = &[
         "LINE-07",
         Topic::Bound,
         &[(Topic::Bound, State::Handling)],
-        "An ask that waits in line fails with `Timeout` in time, and is skipped when its turn comes.",
-        "The timeout is from asking to answer, with all the waiting in between.",
+        "An ask that waits for room fails with `Timeout` on time, and its message is skipped.",
+        "The timeout covers the whole time from asking to the reply.",
         body!(times_out),
     )
-    .pace(Pace::Driven),
+    .runtime(RuntimeMode::DrivenClock),
+    Rule::must(
+        "LINE-08",
+        Topic::Bound,
+        &[(Topic::Bound, State::Handling), (Topic::Ask, State::Handling)],
+        "An ask that is given up leaves the queue of waiting senders; an ask given up in the mailbox admits the next waiting sender at once.",
+        "No sender waits behind a withdrawn message.",
+        body!(given_up),
+    ),
 ];
 
-/// An actor in a handler, one note queued in a mailbox of one, and a send and an ask in line.
+/// An actor in a handler, with one queued note in a mailbox of one, and a send and an ask waiting for room.
 struct Line {
     system: System,
     gate: Gate,
@@ -85,12 +95,12 @@ struct Line {
     asker: dactor_core::PendingReply<Note>,
 }
 
-async fn line(lab: &Lab, hooks: Hooks) -> Line {
-    let (journal, gate, system) = (Journal::new(), Gate::new(), lab.system());
+async fn line(rule: &RuleContext, hooks: Hooks) -> Line {
+    let (journal, gate, system) = (Journal::new(), Gate::new(), rule.system());
     let worker = Worker::with(&journal, hooks);
     let actor = system.spawn(worker).bounded(1, Overflow::Block).await.unwrap();
     actor.tell(Hold(0, gate.clone())).unwrap();
-    lab.soon("the handler runs", gate.reached()).await;
+    rule.soon("the handler runs", gate.reached()).await;
     actor.tell(Note(1)).unwrap();
     queue(system, gate, journal, actor).await
 }
@@ -105,96 +115,96 @@ async fn queue(system: System, gate: Gate, journal: Journal, actor: ActorRef<Wor
 }
 
 impl Line {
-    async fn answered(self, lab: &Lab, dead: u64) {
-        let sent = lab.soon("the sender is answered", self.sender).await.unwrap();
+    async fn answered(self, rule: &RuleContext, dead: u64) {
+        let sent = rule.soon("the sender is answered", self.sender).await.unwrap();
         assert_eq!(sent.unwrap_err().kind(), ErrorKind::Stopped);
-        let asked = lab.soon("the asker is answered", self.asker).await;
+        let asked = rule.soon("the asker is answered", self.asker).await;
         assert_eq!(asked.unwrap_err().kind(), ErrorKind::Stopped);
-        lab.soon("the actor ends", self.actor.wait()).await.unwrap();
-        assert_eq!(self.system.dead_letters(), dead);
+        rule.soon("the actor ends", self.actor.wait()).await.unwrap();
+        assert_eq!(self.system.dead_letter_count(), dead);
     }
 }
 
-async fn ends(lab: Lab) {
-    let stopped = line(&lab, Hooks::default()).await;
+async fn ends(rule: RuleContext) {
+    let stopped = line(&rule, Hooks::default()).await;
     stopped.actor.stop();
     stopped.gate.open();
-    stopped.answered(&lab, 3).await;
+    stopped.answered(&rule, 3).await;
 
-    let killed = line(&lab, Hooks::default()).await;
+    let killed = line(&rule, Hooks::default()).await;
     killed.actor.kill();
-    killed.answered(&lab, 3).await;
+    killed.answered(&rule, 3).await;
 
-    let (journal, gate, system) = (Journal::new(), Gate::new(), lab.system());
+    let (journal, gate, system) = (Journal::new(), Gate::new(), rule.system());
     let actor = system.spawn(Worker::new(&journal)).bounded(2, Overflow::Block).await.unwrap();
     actor.tell(Hold(0, gate.clone())).unwrap();
-    lab.soon("the handler runs", gate.reached()).await;
-    actor.tell(Boom("over")).unwrap();
+    rule.soon("the handler runs", gate.reached()).await;
+    actor.tell(PanicWith("over")).unwrap();
     actor.tell(Note(1)).unwrap();
     let failed = queue(system, gate, journal, actor).await;
     let (actor, gate) = (failed.actor.clone(), failed.gate.clone());
     gate.open();
-    lab.soon("the actor ends", actor.wait()).await.unwrap();
-    // The send got in when the panicking message was taken, and died in the queue.
-    lab.soon("the sender is answered", failed.sender).await.unwrap().unwrap();
-    let asked = lab.soon("the asker is answered", failed.asker).await;
+    rule.soon("the actor ends", actor.wait()).await.unwrap();
+    // The send was admitted when the panicking message was taken, and was refused in the queue.
+    rule.soon("the sender is answered", failed.sender).await.unwrap().unwrap();
+    let asked = rule.soon("the asker is answered", failed.asker).await;
     assert_eq!(asked.unwrap_err().kind(), ErrorKind::Stopped);
-    assert_eq!(failed.system.dead_letters(), 3);
+    assert_eq!(failed.system.dead_letter_count(), 3);
 }
 
-async fn drained(lab: Lab) {
-    let line = line(&lab, Hooks::default()).await;
+async fn drained(rule: RuleContext) {
+    let line = line(&rule, Hooks::default()).await;
     line.actor.drain();
-    let late = lab.soon("a late send is refused", line.actor.send(Note(9))).await;
+    let late = rule.soon("a late send is refused", line.actor.send(Note(9))).await;
     assert_eq!(late.unwrap_err().kind(), ErrorKind::Stopped);
     line.gate.open();
-    lab.soon("the sender gets in", line.sender).await.unwrap().unwrap();
-    assert_eq!(lab.soon("the asker is answered", line.asker).await.unwrap(), 3);
-    lab.soon("the actor ends", line.actor.wait()).await.unwrap();
+    rule.soon("the waiting sender is admitted", line.sender).await.unwrap().unwrap();
+    assert_eq!(rule.soon("the asker is answered", line.asker).await.unwrap(), 3);
+    rule.soon("the actor ends", line.actor.wait()).await.unwrap();
     assert_eq!(line.journal.entries(), ["start", "hold 0", "held 0", "1", "2", "3", "stop: drained", "drop"]);
-    assert_eq!(line.system.dead_letters(), 1, "the late one");
+    assert_eq!(line.system.dead_letter_count(), 1, "the late message");
 }
 
-async fn too_late(lab: Lab) {
+async fn too_late(rule: RuleContext) {
     let stopping = Gate::new();
-    let line = line(&lab, Hooks { stop: Act::Hold(stopping.clone()), ..Hooks::default() }).await;
+    let line = line(&rule, Hooks { stop: HookAction::Hold(stopping.clone()), ..Hooks::default() }).await;
     let actor = line.actor.clone();
     actor.stop();
     line.gate.open();
-    lab.soon("the actor is in `on_stop`", stopping.reached()).await;
-    let late = lab.soon("a send to a stopping actor fails", actor.send(Note(9))).await;
+    rule.soon("the actor is in `on_stop`", stopping.reached()).await;
+    let late = rule.soon("a send to a stopping actor fails", actor.send(Note(9))).await;
     assert_eq!(late.unwrap_err().kind(), ErrorKind::Stopped);
     stopping.open();
-    lab.soon("the actor ends", actor.wait()).await.unwrap();
-    let late = lab.soon("a send to an ended actor fails", actor.send(Note(9))).await;
+    rule.soon("the actor ends", actor.wait()).await.unwrap();
+    let late = rule.soon("a send to an ended actor fails", actor.send(Note(9))).await;
     assert_eq!(late.unwrap_err().kind(), ErrorKind::Stopped);
-    line.answered(&lab, 5).await;
+    line.answered(&rule, 5).await;
 }
 
-async fn native_stop(lab: Lab) {
-    let line = line(&lab, Hooks::default()).await;
-    lab.native_stop(&line.actor).await;
+async fn native_stop(rule: RuleContext) {
+    let line = line(&rule, Hooks::default()).await;
+    rule.native_stop(&line.actor).await;
     line.gate.open();
-    lab.soon("the actor ends", line.actor.wait()).await.unwrap();
-    // Handled or refused: a native stop may handle what was accepted.
-    let sent = lab.soon("the sender is answered", line.sender).await.unwrap();
-    let asked = lab.soon("the asker is answered", line.asker).await;
+    rule.soon("the actor ends", line.actor.wait()).await.unwrap();
+    // Handled or refused: a native stop may handle accepted messages.
+    let sent = rule.soon("the sender is answered", line.sender).await.unwrap();
+    let asked = rule.soon("the asker is answered", line.asker).await;
     assert_eq!(sent.is_ok(), asked.is_ok());
-    assert_eq!(line.system.dead_letters(), if sent.is_ok() { 0 } else { 3 });
+    assert_eq!(line.system.dead_letter_count(), if sent.is_ok() { 0 } else { 3 });
 }
 
-async fn native_kill(lab: Lab) {
-    let line = line(&lab, Hooks::default()).await;
-    lab.native_kill(&line.actor).await;
-    line.answered(&lab, 3).await;
+async fn native_kill(rule: RuleContext) {
+    let line = line(&rule, Hooks::default()).await;
+    rule.native_kill(&line.actor).await;
+    line.answered(&rule, 3).await;
 }
 
-async fn runtime_dropped(lab: Lab) {
-    let (journal, gate, system) = (Journal::new(), Gate::new(), lab.system());
+async fn runtime_dropped(rule: RuleContext) {
+    let (journal, gate, system) = (Journal::new(), Gate::new(), rule.system());
     let (spawner, worker, hold) = (system.clone(), Worker::new(&journal), gate.clone());
     let (go, gone) = tokio::sync::oneshot::channel();
     let (ready, actor) = tokio::sync::oneshot::channel();
-    let elsewhere = lab.elsewhere(move || async move {
+    let elsewhere = rule.on_dropped_runtime(move || async move {
         let actor = spawner.spawn(worker).bounded(1, Overflow::Block).await.unwrap();
         actor.tell(Hold(0, hold.clone())).unwrap();
         hold.reached().await;
@@ -208,21 +218,40 @@ async fn runtime_dropped(lab: Lab) {
         let _ = go.send(());
         line
     };
-    let (line, ()) = lab.soon("the runtime is dropped", futures_util::future::join(here, elsewhere)).await;
-    line.answered(&lab, 3).await;
+    let (line, ()) = rule.soon("the runtime is dropped", futures_util::future::join(here, elsewhere)).await;
+    line.answered(&rule, 3).await;
 }
 
-async fn times_out(mut lab: Lab) {
+async fn times_out(mut rule: RuleContext) {
     const FIVE: Duration = Duration::from_secs(5);
-    let line = line(&lab, Hooks::default()).await;
+    let line = line(&rule, Hooks::default()).await;
     let asker = line.actor.clone();
     let asked = tokio::spawn(async move { asker.ask(Note(4)).timeout(FIVE).await });
-    lab.clock().advance(FIVE).await;
-    assert!(asked.is_finished(), "the ask did not give up in time");
+    rule.clock().advance(FIVE).await;
+    assert!(asked.is_finished(), "the ask did not time out");
     assert_eq!(asked.await.unwrap().unwrap_err().kind(), ErrorKind::Timeout);
     line.gate.open();
     assert_eq!(line.asker.await.unwrap(), 3);
     assert_eq!(line.actor.ask(Note(5)).await.unwrap(), 5);
     assert_eq!(line.journal.entries(), ["start", "hold 0", "held 0", "1", "2", "3", "5"]);
-    assert_eq!(line.system.dead_letters(), 0);
+    assert_eq!(line.system.dead_letter_count(), 0);
+}
+
+async fn given_up(rule: RuleContext) {
+    let busy = BusyWorker::new(&rule, Hooks::default(), |spawn| spawn.bounded(1, Overflow::Block)).await;
+    let actor = busy.actor.clone();
+    let queued = actor.ask(Note(1)).enqueue().unwrap();
+    let waiting: Vec<_> = (2..=4).map(|number| actor.ask(Note(number)).enqueue().unwrap()).collect();
+    let sender = tokio::spawn({
+        let actor = actor.clone();
+        async move { actor.send(Note(5)).await }
+    });
+    rule.let_idle().await;
+    drop(waiting);
+    assert!(!sender.is_finished());
+    drop(queued);
+    rule.soon("the waiting sender is admitted", sender).await.unwrap().unwrap();
+    assert_eq!((actor.queued(), busy.system.dead_letter_count()), (1, 0));
+    assert_eq!(actor.tell(Note(6)).unwrap_err().kind(), ErrorKind::MailboxFull);
+    assert_eq!(busy.handled(&rule).await, ["5"]);
 }

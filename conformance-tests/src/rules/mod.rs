@@ -1,140 +1,145 @@
-//! The rules, by topic.
+//! The rules. The name of a file or folder begins with the prefix of the ids in it.
 
 mod ask;
-mod backoff;
 mod bound;
-mod broken;
-mod broken_ends;
-mod budget;
-mod busy;
 mod cancel;
-mod cycles;
-mod dead;
-mod deadline;
-mod delay;
-mod deliver;
+mod cycle;
+mod dead_letter;
 mod drain;
 mod edge;
-mod ends;
+mod end;
+mod expand;
 mod failure;
 mod fairness;
-mod family;
-mod fixture;
-mod forward;
-mod group;
-mod handover;
+mod get;
 mod headers;
 mod inbound;
-mod inside;
 mod kill;
 mod later;
 mod line;
-mod member;
-mod names;
+mod msg;
+mod name;
 mod native;
-mod observers;
 mod outbound;
-mod overdue;
-mod panics;
-mod paths;
-mod phases;
+mod panic;
+mod path;
+mod phase;
 mod priority;
-mod quiet;
 mod race;
 mod random;
+mod reduce;
 mod refs;
 mod repeat;
-mod report;
 mod restart;
-mod scope;
-mod selections;
 mod shed;
 mod shutdown;
 mod start;
 mod stash;
-mod stashed;
 mod stop;
-mod streams;
+mod stream;
 mod supervision;
 mod text;
 mod timeout;
-mod timer_ends;
-mod timers;
-mod unsent;
-mod visible;
+mod timer;
+mod transform;
+mod tree;
 mod wait;
 mod wake;
 mod watch;
-mod watcher;
-mod withdrawn;
 
 use crate::Rule;
 
 static ALL: &[&[Rule]] = &[
-    deliver::RULES,
+    msg::RULES,
     ask::RULES,
-    cycles::RULES,
+    cycle::detection::RULES,
+    cycle::progress::RULES,
+    cycle::acyclic::RULES,
     repeat::RULES,
     timeout::RULES,
     start::RULES,
     stop::RULES,
     drain::RULES,
     kill::RULES,
-    ends::RULES,
+    end::RULES,
     wait::RULES,
-    names::RULES,
-    paths::RULES,
-    selections::RULES,
+    name::RULES,
+    get::RULES,
+    path::lookup::RULES,
+    path::reason::RULES,
+    path::selection::RULES,
     failure::RULES,
-    panics::RULES,
-    broken::RULES,
-    broken_ends::RULES,
+    panic::handler::RULES,
+    panic::sites::RULES,
+    panic::hooks::RULES,
+    panic::drops::RULES,
+    panic::isolation::RULES,
     text::RULES,
     restart::RULES,
-    family::RULES,
-    supervision::RULES,
-    group::RULES,
-    budget::RULES,
-    backoff::RULES,
-    watch::RULES,
-    watcher::RULES,
-    timers::RULES,
-    overdue::RULES,
-    timer_ends::RULES,
-    stash::RULES,
-    stashed::RULES,
-    streams::RULES,
-    shutdown::RULES,
-    phases::RULES,
-    inside::RULES,
-    report::RULES,
-    quiet::RULES,
-    bound::RULES,
+    tree::ends::RULES,
+    tree::spawn::RULES,
+    tree::deadline::RULES,
+    tree::depth::RULES,
+    supervision::strategy::RULES,
+    supervision::escalation::RULES,
+    supervision::decision::RULES,
+    supervision::native::RULES,
+    supervision::group::RULES,
+    supervision::budget::RULES,
+    supervision::backoff::RULES,
+    watch::target::RULES,
+    watch::notice::RULES,
+    watch::watcher::RULES,
+    watch::outside::RULES,
+    watch::order::RULES,
+    timer::schedule::RULES,
+    timer::idle::RULES,
+    timer::ends::RULES,
+    stash::handling::RULES,
+    stash::ends::RULES,
+    stash::lanes::RULES,
+    stream::items::RULES,
+    stream::ends::RULES,
+    expand::RULES,
+    reduce::RULES,
+    transform::RULES,
+    shutdown::grace::RULES,
+    shutdown::inside::RULES,
+    shutdown::report::RULES,
+    shutdown::quiescence::RULES,
+    phase::RULES,
+    bound::capacity::RULES,
+    bound::withdrawn::RULES,
     line::RULES,
-    withdrawn::RULES,
     priority::RULES,
     shed::RULES,
-    inbound::RULES,
-    scope::RULES,
-    outbound::RULES,
-    unsent::RULES,
-    delay::RULES,
-    headers::RULES,
-    cancel::RULES,
-    deadline::RULES,
-    later::RULES,
-    edge::RULES,
-    forward::RULES,
-    handover::RULES,
-    dead::RULES,
-    observers::RULES,
+    inbound::pipeline::RULES,
+    inbound::ends::RULES,
+    inbound::scope::RULES,
+    inbound::delay::RULES,
+    outbound::pipeline::RULES,
+    outbound::ends::RULES,
+    outbound::delay::RULES,
+    outbound::unsent::RULES,
+    headers::messages::RULES,
+    headers::replies::RULES,
+    cancel::token::RULES,
+    cancel::deadline::RULES,
+    later::reply::RULES,
+    later::overridden::RULES,
+    later::forward::RULES,
+    later::pipe::RULES,
+    edge::cancel::RULES,
+    edge::interceptor::RULES,
+    edge::reply::RULES,
+    dead_letter::RULES,
     refs::RULES,
     race::RULES,
     random::RULES,
     wake::RULES,
     fairness::RULES,
-    native::RULES,
-    visible::RULES,
+    native::control::RULES,
+    native::observation::RULES,
 ];
 
 /// Every rule, in the order of the specification.
@@ -142,10 +147,10 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
     ALL.iter().flat_map(|rules| rules.iter())
 }
 
-/// Makes an async function the body of a rule.
+/// Makes an async function the test of a rule.
 macro_rules! body {
     ($check:path) => {
-        |lab| Box::pin($check(lab))
+        |rule| Box::pin($check(rule))
     };
 }
 pub(crate) use body;
@@ -162,11 +167,29 @@ mod tests {
     fn ids_are_unique_and_well_formed() {
         let mut seen = HashSet::new();
         for rule in rules() {
-            assert!(seen.insert(rule.id), "{} is there twice", rule.id);
-            let (word, number) = rule.id.split_once('-').expect("a word and a number");
+            assert!(seen.insert(rule.id), "{} is declared twice", rule.id);
+            let (word, number) = rule.id.split_once('-').expect("an id is a prefix and a number");
             assert!(word.chars().all(|c| c.is_ascii_uppercase()) && number.len() == 2, "{}", rule.id);
             assert!(!rule.covers.is_empty(), "{} covers nothing", rule.id);
             assert!(rule.text.ends_with('.') && rule.intent.ends_with('.'), "{}", rule.id);
+        }
+    }
+
+    fn prefix(id: &str) -> &str {
+        id.split_once('-').expect("an id is a prefix and a number").0
+    }
+
+    /// `SUPER-14` is in `rules/supervision/`. The name begins with the prefix and with no longer one, as `TIME` and
+    /// `TIMER`.
+    #[test]
+    fn the_id_of_a_rule_leads_to_its_file() {
+        let prefixes: HashSet<String> = rules().map(|rule| prefix(rule.id).to_lowercase()).collect();
+        for rule in rules() {
+            let file = rule.at.file().replace('\\', "/");
+            let (_, path) = file.rsplit_once("src/rules/").expect("a rule is declared in src/rules");
+            let name = path.split(['/', '.']).next().expect("a path has a first part");
+            let longest = prefixes.iter().filter(|prefix| name.starts_with(*prefix)).max_by_key(|p| p.len());
+            assert_eq!(longest, Some(&prefix(rule.id).to_lowercase()), "{} is in {path}", rule.id);
         }
     }
 

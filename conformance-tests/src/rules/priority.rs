@@ -1,60 +1,61 @@
-//! Lanes: what waits in a mailbox is handled by priority, and no lane starves.
+//! Priority lanes of a mailbox, without starvation.
 
 use dactor_core::testkit::{Gate, Journal};
 use dactor_core::{ActorRef, ErrorKind, Overflow, PendingReply, Priority};
 
-use super::body;
-use super::busy::Busy;
-use crate::actors::{Act, Boom, Hold, Hooks, Note, Urgent, Worker};
-use crate::{Capability, Lab, Rule, State, Topic};
+use crate::fixtures::busy::BusyWorker;
+use crate::fixtures::hooks::{HookAction, Hooks};
+use crate::fixtures::worker::{Hold, Note, PanicWith, Urgent, Worker};
+use crate::rules::body;
+use crate::{Capability, Rule, RuleContext, State, Topic};
 
-pub(super) static RULES: &[Rule] = &[
+pub(crate) static RULES: &[Rule] = &[
     Rule::must(
         "PRIO-01",
         Topic::Priority,
         &[(Topic::Priority, State::Handling), (Topic::Order, State::Handling)],
-        "What waits is handled highest priority first, and in the order of sending within one; the priority is the one of the send, or else of the message's type, for tell, try_tell, send and ask alike.",
-        "What is urgent does not wait behind what is not.",
+        "Queued messages are handled by priority, highest first, and in the order of sending within a priority. The priority is that of the send or else of the message type, for `tell`, `try_tell`, `send` and `ask`.",
+        "An urgent message does not wait behind other messages.",
         body!(order),
     ),
     Rule::must(
         "PRIO-02",
         Topic::Priority,
         &[(Topic::Priority, State::Handling)],
-        "While a lower lane waits, one of every eight messages comes from it.",
-        "Strict priority alone would let what is low wait for ever.",
+        "While a lower lane has messages, one of every eight handled messages comes from it.",
+        "Strict priority would starve the low lanes.",
         body!(share),
     ),
     Rule::must(
         "PRIO-03",
         Topic::Priority,
         &[(Topic::Priority, State::Handling)],
-        "A high message overtakes all that is not being handled yet, also what the actor took from its mailbox in one go.",
-        "How messages are fetched is nobody's business.",
+        "A high-priority message overtakes all messages that are not being handled yet, also those that the actor has already taken from its mailbox in a batch.",
+        "Batching is an implementation detail.",
         body!(overtakes),
     ),
     Rule::must(
         "PRIO-04",
         Topic::Priority,
         &[(Topic::Priority, State::Handling), (Topic::Bound, State::Handling)],
-        "A bounded mailbox counts all lanes together; whoever waits in line is let in in turn and then handled by priority; one that drops the oldest drops the oldest of the lowest lane.",
-        "A priority is no way around a bound.",
+        "The capacity of a bounded mailbox counts all lanes together. Waiting senders are admitted in FIFO order and then handled by priority. `Overflow::DropOldest` drops the oldest message of the lowest lane.",
+        "A priority does not bypass the capacity.",
         body!(bounded),
     ),
     Rule::must(
         "PRIO-05",
         Topic::Priority,
         &[(Topic::Priority, State::Starting)],
-        "What comes during `on_start` is handled by priority after it.",
-        "A slow start is when messages pile up.",
+        "Messages sent during `on_start` are handled by priority after it.",
+        "Messages pile up during a slow start.",
         body!(starting),
     ),
     Rule::must(
         "PRIO-06",
         Topic::Priority,
         &[(Topic::Priority, State::Idle)],
-        "An idle actor is woken by a message of any priority, time and again; a level of priority that does not exist is `InvalidPriority`.",
-        "Every lane leads to the actor, and a mistake is told where it is made.",
+        "A message of any priority wakes an idle actor, repeatedly; an unknown priority level fails with `InvalidPriority`.",
+        "Every lane wakes the actor, and a mistake is reported where it is made.",
         body!(wakes),
     ),
     Rule::must(
@@ -67,24 +68,24 @@ pub(super) static RULES: &[Rule] = &[
             (Topic::Priority, State::Killed),
             (Topic::Priority, State::Failed),
         ],
-        "A stop or a kill overtakes every lane; what then waits in any lane is a dead letter, its asker gets `Stopped`, and no priority gets in any more.",
-        "However urgent a message is, it needs an actor.",
+        "A stop or a kill overtakes every lane: queued messages of any lane become dead letters, their askers get `Stopped`, and messages of any priority are refused.",
+        "Even an urgent message needs a running actor.",
         body!(ends),
     ),
     Rule::must(
         "PRIO-08",
         Topic::Priority,
         &[(Topic::Priority, State::Drained)],
-        "A drain handles all lanes, by priority.",
-        "All of it was accepted.",
+        "A drain handles all lanes by priority.",
+        "All queued messages were accepted.",
         body!(drained),
     ),
     Rule::must(
         "PRIO-09",
         Topic::Priority,
         &[(Topic::Priority, State::NativeStop)],
-        "After a native stop nothing is left in any lane.",
-        "The native end is an end like any other.",
+        "After a native stop, no message remains in any lane.",
+        "A native stop is an ordinary end of an actor.",
         body!(native_stop),
     )
     .needs(Capability::NativeStop)
@@ -93,8 +94,8 @@ pub(super) static RULES: &[Rule] = &[
         "PRIO-10",
         Topic::Priority,
         &[(Topic::Priority, State::NativeKill)],
-        "After a native kill nothing is left in any lane.",
-        "The native end is an end like any other.",
+        "After a native kill, no message remains in any lane.",
+        "A native kill is an ordinary end of an actor.",
         body!(native_kill),
     )
     .needs(Capability::NativeKill)
@@ -103,8 +104,8 @@ pub(super) static RULES: &[Rule] = &[
         "PRIO-11",
         Topic::Priority,
         &[(Topic::Priority, State::RuntimeDropped)],
-        "After the runtime of the actor was dropped nothing is left in any lane.",
-        "Askers elsewhere in the process must not wait for a runtime that is gone.",
+        "After the runtime of the actor was dropped, no message remains in any lane.",
+        "Askers on other runtimes must not wait for a runtime that is gone.",
         body!(runtime_dropped),
     )
     .spi(&["foreign-runtime"]),
@@ -112,8 +113,8 @@ pub(super) static RULES: &[Rule] = &[
 
 const LANES: [Priority; 3] = [Priority::Low, Priority::Normal, Priority::High];
 
-async fn busy(lab: &Lab, hooks: Hooks) -> Busy {
-    Busy::new(lab, hooks, |spawn| spawn).await
+async fn busy(rule: &RuleContext, hooks: Hooks) -> BusyWorker {
+    BusyWorker::new(rule, hooks, |spawn| spawn).await
 }
 
 /// An ask in every lane.
@@ -121,49 +122,49 @@ fn ask_each(actor: &ActorRef<Worker>) -> [PendingReply<Note>; 3] {
     LANES.map(|priority| actor.at(priority).ask(Note(priority as u32)).enqueue().unwrap())
 }
 
-async fn order(lab: Lab) {
-    let high = busy(&lab, Hooks::default()).await;
+async fn order(rule: RuleContext) {
+    let high = busy(&rule, Hooks::default()).await;
     let actor = &high.actor;
     let recipient = actor.recipient::<Note>();
     actor.tell(Note(1)).unwrap();
     actor.tell(Urgent(2)).unwrap();
     recipient.at(Priority::High).try_tell(Note(3)).unwrap();
     let noted = recipient.at(Priority::High).ask(Note(4)).enqueue().unwrap();
-    lab.soon("a send is over", actor.send(Note(5))).await.unwrap();
-    lab.soon("a send is over", actor.at(Priority::High).send(Note(6))).await.unwrap();
-    lab.soon("a send is over", recipient.at(Priority::High).send(Note(7))).await.unwrap();
+    rule.soon("the send returns", actor.send(Note(5))).await.unwrap();
+    rule.soon("the send returns", actor.at(Priority::High).send(Note(6))).await.unwrap();
+    rule.soon("the send returns", recipient.at(Priority::High).send(Note(7))).await.unwrap();
     actor.at(Priority::Normal).try_tell(Urgent(8)).unwrap();
     let urgent = actor.ask(Urgent(9)).enqueue().unwrap();
     assert_eq!(actor.queued(), 9);
-    assert_eq!(high.handled(&lab).await, ["2", "3", "4", "6", "7", "9", "1", "5", "8"]);
-    assert_eq!(lab.soon("an asker is answered", noted).await.unwrap(), 4);
-    assert_eq!(lab.soon("an asker is answered", urgent).await.unwrap(), 9);
+    assert_eq!(high.handled(&rule).await, ["2", "3", "4", "6", "7", "9", "1", "5", "8"]);
+    assert_eq!(rule.soon("an asker is answered", noted).await.unwrap(), 4);
+    assert_eq!(rule.soon("an asker is answered", urgent).await.unwrap(), 9);
 
-    let low = busy(&lab, Hooks::default()).await;
+    let low = busy(&rule, Hooks::default()).await;
     low.actor.at(Priority::Low).tell(Note(1)).unwrap();
     let asked = low.actor.at(Priority::Low).ask(Urgent(2)).enqueue().unwrap();
     low.actor.tell(Note(3)).unwrap();
     low.actor.recipient::<Note>().at(Priority::Low).tell(Note(4)).unwrap();
     low.actor.tell(Note(5)).unwrap();
-    assert_eq!(low.handled(&lab).await, ["3", "5", "1", "2", "4"]);
-    assert_eq!(lab.soon("an asker is answered", asked).await.unwrap(), 2);
+    assert_eq!(low.handled(&rule).await, ["3", "5", "1", "2", "4"]);
+    assert_eq!(rule.soon("an asker is answered", asked).await.unwrap(), 2);
 }
 
-async fn share(lab: Lab) {
+async fn share(rule: RuleContext) {
     const EACH: u32 = 24;
-    let busy = busy(&lab, Hooks::default()).await;
+    let busy = busy(&rule, Hooks::default()).await;
     for priority in LANES {
         for _ in 0..EACH {
             busy.actor.at(priority).tell(Note(priority as u32)).unwrap();
         }
     }
-    let handled = busy.handled(&lab).await;
+    let handled = busy.handled(&rule).await;
     let share = |of: &str, among: &[String]| among.iter().filter(|number| *number == of).count();
     assert_eq!(handled.len(), 3 * EACH as usize);
     for eight in handled.windows(Priority::SHARE).skip(1).take(20) {
         assert_eq!((share("1", eight), share("0", eight)), (1, 1), "{eight:?} of {handled:?}");
     }
-    // The highest lane is empty by now.
+    // The highest lane is empty from here on.
     let last_high = handled.iter().rposition(|number| number == "2").unwrap();
     for eight in handled[last_high + 1..].windows(Priority::SHARE) {
         let normal_waits = share("1", eight) < Priority::SHARE && eight.contains(&"1".to_owned());
@@ -171,11 +172,11 @@ async fn share(lab: Lab) {
     }
 }
 
-async fn overtakes(lab: Lab) {
-    for exposed in [false, true] {
-        let busy = busy(&lab, Hooks::default()).await;
-        if exposed {
-            lab.expose(&busy.actor);
+async fn overtakes(rule: RuleContext) {
+    for native_handle_taken in [false, true] {
+        let busy = busy(&rule, Hooks::default()).await;
+        if native_handle_taken {
+            rule.take_native_handle(&busy.actor);
         }
         let second = Gate::new();
         busy.actor.tell(Note(1)).unwrap();
@@ -183,70 +184,70 @@ async fn overtakes(lab: Lab) {
         busy.actor.tell(Note(3)).unwrap();
         busy.actor.tell(Note(4)).unwrap();
         busy.gate.open();
-        lab.soon("the second handler runs", second.reached()).await;
+        rule.soon("the second handler runs", second.reached()).await;
         busy.actor.at(Priority::High).tell(Note(5)).unwrap();
         busy.actor.at(Priority::Low).tell(Note(6)).unwrap();
         busy.actor.tell(Note(7)).unwrap();
         busy.actor.at(Priority::High).tell(Note(8)).unwrap();
         second.open();
-        assert_eq!(busy.handled(&lab).await, ["1", "hold 2", "held 2", "5", "8", "3", "4", "7", "6"]);
+        assert_eq!(busy.handled(&rule).await, ["1", "hold 2", "held 2", "5", "8", "3", "4", "7", "6"]);
     }
 }
 
-async fn bounded(lab: Lab) {
-    let busy = Busy::new(&lab, Hooks::default(), |spawn| spawn.bounded(2, Overflow::Block)).await;
+async fn bounded(rule: RuleContext) {
+    let busy = BusyWorker::new(&rule, Hooks::default(), |spawn| spawn.bounded(2, Overflow::Block)).await;
     let actor = &busy.actor;
     actor.at(Priority::Low).tell(Note(1)).unwrap();
     actor.tell(Note(2)).unwrap();
     assert_eq!(actor.at(Priority::High).tell(Note(9)).unwrap_err().kind(), ErrorKind::MailboxFull);
     let third = actor.at(Priority::Low).ask(Note(3)).enqueue().unwrap();
     let fourth = actor.at(Priority::High).ask(Note(4)).enqueue().unwrap();
-    // Taking 2 lets 3 in, taking 1 lets 4 in.
-    assert_eq!(busy.handled(&lab).await, ["2", "1", "4", "3"]);
-    lab.soon("the first in line is answered", third).await.unwrap();
-    lab.soon("the second in line is answered", fourth).await.unwrap();
+    // Taking 2 admits 3, and taking 1 admits 4.
+    assert_eq!(busy.handled(&rule).await, ["2", "1", "4", "3"]);
+    rule.soon("the first waiting asker is answered", third).await.unwrap();
+    rule.soon("the second waiting asker is answered", fourth).await.unwrap();
 
-    let busy = Busy::new(&lab, Hooks::default(), |spawn| spawn.bounded(2, Overflow::DropOldest)).await;
+    let busy = BusyWorker::new(&rule, Hooks::default(), |spawn| spawn.bounded(2, Overflow::DropOldest)).await;
     let actor = &busy.actor;
     let lost = actor.at(Priority::Low).ask(Note(1)).enqueue().unwrap();
     actor.at(Priority::High).tell(Note(2)).unwrap();
     actor.tell(Note(3)).unwrap();
-    let error = lab.soon("the lowest is dropped", lost).await.unwrap_err();
+    let error = rule.soon("the message of the lowest lane is dropped", lost).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::MailboxFull);
     actor.at(Priority::High).tell(Note(4)).unwrap();
     actor.at(Priority::Low).tell(Note(5)).unwrap();
-    assert_eq!(busy.system.dead_letters(), 3);
-    assert_eq!(busy.handled(&lab).await, ["2", "4"]);
+    assert_eq!(busy.system.dead_letter_count(), 3);
+    assert_eq!(busy.handled(&rule).await, ["2", "4"]);
 }
 
-async fn starting(lab: Lab) {
-    let (journal, gate, system) = (Journal::new(), Gate::new(), lab.system());
-    let worker = Worker::with(&journal, Hooks { start: Act::Hold(gate.clone()), ..Hooks::default() });
+async fn starting(rule: RuleContext) {
+    let (journal, gate, system) = (Journal::new(), Gate::new(), rule.system());
+    let worker = Worker::with(&journal, Hooks { start: HookAction::Hold(gate.clone()), ..Hooks::default() });
     let spawner = system.clone();
     let spawned = tokio::spawn(async move { spawner.spawn(worker).name("a").await });
-    lab.soon("the actor is in `on_start`", gate.reached()).await;
+    rule.soon("the actor is in `on_start`", gate.reached()).await;
     let actor = system.get::<Worker>("a").unwrap();
     for priority in LANES {
         actor.at(priority).tell(Note(priority as u32)).unwrap();
     }
     gate.open();
-    lab.soon("the actor starts", spawned).await.unwrap().unwrap();
+    rule.soon("the actor starts", spawned).await.unwrap().unwrap();
     actor.drain();
-    lab.soon("the actor ends", actor.wait()).await.unwrap();
+    rule.soon("the actor ends", actor.wait()).await.unwrap();
     assert_eq!(journal.entries()[1..4], ["2", "1", "0"]);
 }
 
-async fn wakes(lab: Lab) {
-    let system = lab.system();
-    for exposed in [false, true] {
+async fn wakes(rule: RuleContext) {
+    let system = rule.system();
+    for native_handle_taken in [false, true] {
         let actor = system.spawn(Worker::new(&Journal::new())).await.unwrap();
-        if exposed {
-            lab.expose(&actor);
+        if native_handle_taken {
+            rule.take_native_handle(&actor);
         }
         for (number, priority) in LANES.into_iter().cycle().take(12).enumerate() {
-            lab.rest().await;
+            rule.let_idle().await;
             let asked = actor.at(priority).ask(Note(number as u32));
-            assert_eq!(lab.soon("the actor is woken", asked).await.unwrap(), number as u32);
+            assert_eq!(rule.soon("the actor is woken", asked).await.unwrap(), number as u32);
         }
     }
     assert_eq!(LANES.map(|priority| Priority::try_from(priority as u8).unwrap()), LANES);
@@ -254,84 +255,84 @@ async fn wakes(lab: Lab) {
     assert_eq!((error.kind(), error.get("level")), (ErrorKind::InvalidPriority, Some("3")));
 }
 
-/// Everything that waited is answered, and counted.
-async fn buried(lab: &Lab, busy: Busy, asks: [PendingReply<Note>; 3], dead: u64) {
-    lab.soon("the actor ends", busy.actor.wait()).await.unwrap();
+/// All queued asks are refused and counted as dead letters.
+async fn assert_refused(rule: &RuleContext, busy: BusyWorker, asks: [PendingReply<Note>; 3], dead: u64) {
+    rule.soon("the actor ends", busy.actor.wait()).await.unwrap();
     for asked in asks {
-        let error = lab.soon("an asker is answered", asked).await.unwrap_err();
+        let error = rule.soon("an asker is answered", asked).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Stopped);
     }
-    assert_eq!(busy.system.dead_letters(), dead);
+    assert_eq!(busy.system.dead_letter_count(), dead);
 }
 
-async fn ends(lab: Lab) {
+async fn ends(rule: RuleContext) {
     let stopping = Gate::new();
-    let stopped = busy(&lab, Hooks { stop: Act::Hold(stopping.clone()), ..Hooks::default() }).await;
+    let stopped = busy(&rule, Hooks { stop: HookAction::Hold(stopping.clone()), ..Hooks::default() }).await;
     let asks = ask_each(&stopped.actor);
     stopped.actor.stop();
     stopped.gate.open();
-    lab.soon("the actor is in `on_stop`", stopping.reached()).await;
+    rule.soon("the actor is in `on_stop`", stopping.reached()).await;
     for priority in LANES {
         let error = stopped.actor.at(priority).tell(Note(9)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Stopped);
     }
     stopping.open();
-    lab.soon("the actor ends", stopped.actor.wait()).await.unwrap();
+    rule.soon("the actor ends", stopped.actor.wait()).await.unwrap();
     for priority in LANES {
         let back = stopped.actor.at(priority).try_tell(Note(9)).unwrap_err();
         assert_eq!((back.reason.kind(), back.message.0), (ErrorKind::Stopped, 9));
     }
-    buried(&lab, stopped, asks, 6).await;
+    assert_refused(&rule, stopped, asks, 6).await;
 
-    let killed = busy(&lab, Hooks::default()).await;
+    let killed = busy(&rule, Hooks::default()).await;
     let asks = ask_each(&killed.actor);
     killed.actor.kill();
-    buried(&lab, killed, asks, 3).await;
+    assert_refused(&rule, killed, asks, 3).await;
 
-    let failed = busy(&lab, Hooks::default()).await;
-    failed.actor.at(Priority::High).tell(Boom("over")).unwrap();
+    let failed = busy(&rule, Hooks::default()).await;
+    failed.actor.at(Priority::High).tell(PanicWith("over")).unwrap();
     let asks = ask_each(&failed.actor);
     failed.gate.open();
-    buried(&lab, failed, asks, 3).await;
+    assert_refused(&rule, failed, asks, 3).await;
 }
 
-async fn drained(lab: Lab) {
-    let busy = busy(&lab, Hooks::default()).await;
+async fn drained(rule: RuleContext) {
+    let busy = busy(&rule, Hooks::default()).await;
     let asks = ask_each(&busy.actor);
-    assert_eq!(busy.handled(&lab).await, ["2", "1", "0"]);
+    assert_eq!(busy.handled(&rule).await, ["2", "1", "0"]);
     for (asked, expected) in asks.into_iter().zip(0..) {
-        assert_eq!(lab.soon("an asker is answered", asked).await.unwrap(), expected);
+        assert_eq!(rule.soon("an asker is answered", asked).await.unwrap(), expected);
     }
 }
 
-async fn native_stop(lab: Lab) {
-    let busy = busy(&lab, Hooks::default()).await;
+async fn native_stop(rule: RuleContext) {
+    let busy = busy(&rule, Hooks::default()).await;
     let asks = ask_each(&busy.actor);
-    lab.native_stop(&busy.actor).await;
+    rule.native_stop(&busy.actor).await;
     busy.gate.open();
-    lab.soon("the actor ends", busy.actor.wait()).await.unwrap();
-    // Handled or refused: a native stop may handle what was accepted.
+    rule.soon("the actor ends", busy.actor.wait()).await.unwrap();
+    // Handled or refused: a native stop may handle accepted messages.
     let mut refused = 0;
     for asked in asks {
-        refused += u64::from(lab.soon("an asker is answered", asked).await.is_err());
+        refused += u64::from(rule.soon("an asker is answered", asked).await.is_err());
     }
-    assert_eq!(busy.system.dead_letters(), refused);
+    assert_eq!(busy.system.dead_letter_count(), refused);
 }
 
-async fn native_kill(lab: Lab) {
-    let busy = busy(&lab, Hooks::default()).await;
+async fn native_kill(rule: RuleContext) {
+    let busy = busy(&rule, Hooks::default()).await;
     let asks = ask_each(&busy.actor);
-    lab.native_kill(&busy.actor).await;
-    buried(&lab, busy, asks, 3).await;
+    rule.native_kill(&busy.actor).await;
+    assert_refused(&rule, busy, asks, 3).await;
 }
 
-async fn runtime_dropped(lab: Lab) {
-    let (journal, gate, system) = (Journal::new(), Gate::new(), lab.system());
+async fn runtime_dropped(rule: RuleContext) {
+    let (journal, gate, system) = (Journal::new(), Gate::new(), rule.system());
     let (spawner, worker, hold) = (system.clone(), Worker::new(&journal), gate.clone());
-    let (actor, asks) = lab
+    let (actor, asks) = rule
         .soon(
             "the runtime is dropped",
-            lab.elsewhere(move || async move {
+            rule.on_dropped_runtime(move || async move {
                 let actor = spawner.spawn(worker).await.unwrap();
                 actor.tell(Hold(0, hold.clone())).unwrap();
                 hold.reached().await;
@@ -340,5 +341,5 @@ async fn runtime_dropped(lab: Lab) {
             }),
         )
         .await;
-    buried(&lab, Busy { system, journal, gate, actor }, asks, 3).await;
+    assert_refused(&rule, BusyWorker { system, journal, gate, actor }, asks, 3).await;
 }

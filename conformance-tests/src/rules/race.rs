@@ -1,4 +1,4 @@
-//! Senders that race the end of an actor, many times, from a printed seed.
+//! Senders and askers that race the end of an actor, from a printed seed.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,31 +9,32 @@ use std::task::Poll;
 use dactor_core::{Actor, ActorRef, Context, ErrorKind, Handler, Later, Message, Outcome};
 use tokio_util::sync::CancellationToken;
 
-use super::body;
-use crate::{Lab, Rule, State, Topic};
+use crate::random::SplitMix64;
+use crate::rules::body;
+use crate::{Rule, RuleContext, State, Topic};
 
-pub(super) static RULES: &[Rule] = &[
+pub(crate) static RULES: &[Rule] = &[
     Rule::must(
         "RACE-01",
         Topic::Tell,
         &[(Topic::Tell, State::Stopping), (Topic::Order, State::Stopping), (Topic::Stop, State::Handling)],
-        "However senders race a stop, drain or kill: messages handled, dead-lettered and handed back add up to those sent.",
-        "A message is never lost in silence, and never both returned and reported.",
+        "When senders race a stop, a drain or a kill, the handled, dead-lettered and returned messages add up to the sent ones.",
+        "A message is never lost silently, nor both returned and reported.",
         body!(adds_up),
     ),
     Rule::must(
         "RACE-02",
         Topic::Ask,
         &[(Topic::Ask, State::Stopping), (Topic::Ask, State::Handling)],
-        "However askers race a stop, drain or kill: each is answered, with the reply or with `Stopped`.",
-        "An asker without a timeout must not wait for ever.",
+        "When askers race a stop, a drain or a kill, each is answered with the reply or with `Stopped`.",
+        "An asker without a timeout must not wait forever.",
         body!(all_answered),
     ),
     Rule::must(
         "RACE-03",
         Topic::Wait,
         &[(Topic::Wait, State::Stopping), (Topic::Name, State::Stopping)],
-        "However spawns race ends: of actors under one name at most one lives at a time, and in the end none.",
+        "When spawns race ends, at most one actor of a name is alive at a time, and finally none.",
         "A name is freed exactly once.",
         body!(one_name),
     ),
@@ -41,25 +42,11 @@ pub(super) static RULES: &[Rule] = &[
         "RACE-04",
         Topic::Ask,
         &[(Topic::Ask, State::Handling), (Topic::Later, State::Handling), (Topic::Cancel, State::Handling)],
-        "However a reply races the asker's timeout, its token or its end: the asker has the reply and `Later::reply` says `true`, or the asker does not have it and `Later::reply` says `false`, or the reply is a dead letter.",
-        "A reply is never lost in silence.",
+        "When a reply races the asker's timeout, its token or its drop, either the asker has the reply and `Later::reply` returns `true`, or the asker does not have it and `Later::reply` returns `false`, or the reply is a dead letter.",
+        "A reply is never lost silently.",
         body!(no_reply_lost),
     ),
 ];
-
-/// SplitMix64: small, and the same everywhere.
-#[derive(Clone)]
-pub(super) struct Dice(pub(super) u64);
-
-impl Dice {
-    pub(super) fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % sides
-    }
-}
 
 const ROUNDS: u64 = 200;
 
@@ -77,19 +64,19 @@ fn end(actor: &ActorRef<Counter>, how: u64) {
     }
 }
 
-async fn adds_up(lab: Lab) {
-    let seed = lab.settings().seed;
+async fn adds_up(rule: RuleContext) {
+    let seed = rule.settings().seed;
     for round in 0..ROUNDS {
-        let mut dice = Dice(seed.wrapping_add(round));
-        let (handled, system) = (Arc::new(AtomicU64::new(0)), lab.system());
+        let mut random = SplitMix64(seed.wrapping_add(round));
+        let (handled, system) = (Arc::new(AtomicU64::new(0)), rule.system());
         let actor = system.spawn(Counter(handled.clone())).await.unwrap();
         let senders: Vec<_> = (0..3)
             .map(|sender| {
-                let (actor, mut dice) = (actor.clone(), Dice(dice.roll(u64::MAX) ^ sender));
+                let (actor, mut random) = (actor.clone(), SplitMix64(random.below(u64::MAX) ^ sender));
                 tokio::spawn(async move {
                     let (mut returned, mut refused) = (0_u64, 0_u64);
                     for number in 0..100 {
-                        match dice.roll(4) {
+                        match random.below(4) {
                             0 => refused += u64::from(actor.tell(One).is_err()),
                             1 => returned += u64::from(actor.try_tell(One).is_err()),
                             2 => refused += u64::from(actor.send(One).await.is_err()),
@@ -99,23 +86,23 @@ async fn adds_up(lab: Lab) {
                             }
                         }
                         if number % 10 == 0 {
-                            yields(dice.roll(2)).await;
+                            yields(random.below(2)).await;
                         }
                     }
                     (returned, refused)
                 })
             })
             .collect();
-        yields(dice.roll(12)).await;
-        end(&actor, dice.roll(3));
+        yields(random.below(12)).await;
+        end(&actor, random.below(3));
         let (mut returned, mut refused) = (0, 0);
         for sender in senders {
-            let counts = lab.soon("the sender is done", sender).await.unwrap();
+            let counts = rule.soon("the sender finishes", sender).await.unwrap();
             returned += counts.0;
             refused += counts.1;
         }
-        lab.soon("the actor ends", actor.wait()).await.unwrap();
-        let (handled, dead) = (handled.load(Ordering::SeqCst), system.dead_letters());
+        rule.soon("the actor ends", actor.wait()).await.unwrap();
+        let (handled, dead) = (handled.load(Ordering::SeqCst), system.dead_letter_count());
         assert_eq!(
             handled + dead + returned,
             300,
@@ -125,81 +112,88 @@ async fn adds_up(lab: Lab) {
     }
 }
 
-async fn all_answered(lab: Lab) {
-    let seed = lab.settings().seed;
+async fn all_answered(rule: RuleContext) {
+    let seed = rule.settings().seed;
     for round in 0..ROUNDS {
-        let mut dice = Dice(seed.wrapping_add(round));
-        let (handled, system) = (Arc::new(AtomicU64::new(0)), lab.system());
+        let mut random = SplitMix64(seed.wrapping_add(round));
+        let (handled, system) = (Arc::new(AtomicU64::new(0)), rule.system());
         let actor = system.spawn(Counter(handled.clone())).await.unwrap();
         let askers: Vec<_> = (0..30)
             .map(|_| {
-                let (actor, wait) = (actor.clone(), dice.roll(8));
+                let (actor, wait) = (actor.clone(), random.below(8));
                 tokio::spawn(async move {
                     yields(wait).await;
                     actor.ask(One).await
                 })
             })
             .collect();
-        yields(dice.roll(12)).await;
-        end(&actor, dice.roll(3));
+        yields(random.below(12)).await;
+        end(&actor, random.below(3));
         let (mut replies, mut refusals) = (0, 0);
         for asker in askers {
-            match lab.soon("the asker is answered", asker).await.unwrap() {
+            match rule.soon("the asker is answered", asker).await.unwrap() {
                 Ok(()) => replies += 1,
                 Err(error) if error.kind() == ErrorKind::Stopped => refusals += 1,
                 Err(error) => panic!("seed {seed}, round {round}: {error}"),
             }
         }
-        lab.soon("the actor ends", actor.wait()).await.unwrap();
-        let (handled, dead) = (handled.load(Ordering::SeqCst), system.dead_letters());
+        rule.soon("the actor ends", actor.wait()).await.unwrap();
+        let (handled, dead) = (handled.load(Ordering::SeqCst), system.dead_letter_count());
         assert_eq!((replies, refusals), (handled, dead), "seed {seed}, round {round}");
         assert_eq!(replies + refusals, 30, "seed {seed}, round {round}");
     }
 }
 
-async fn one_name(lab: Lab) {
-    let seed = lab.settings().seed;
-    let (system, alive) = (lab.system(), Arc::new(AtomicU64::new(0)));
+async fn one_name(rule: RuleContext) {
+    let seed = rule.settings().seed;
+    let (system, alive) = (rule.system(), Arc::new(AtomicU64::new(0)));
     let spawners: Vec<_> = (0..4)
         .map(|spawner| {
             let (system, alive) = (system.clone(), alive.clone());
-            let mut dice = Dice(seed ^ spawner);
+            let mut random = SplitMix64(seed ^ spawner);
             tokio::spawn(async move {
-                let mut born = 0;
+                let mut spawned = 0;
                 for _ in 0..ROUNDS {
                     match system.spawn(Counter(Arc::default())).name("one").await {
                         Ok(actor) => {
-                            born += 1;
-                            assert_eq!(alive.fetch_add(1, Ordering::SeqCst), 0, "seed {seed}: two at a time");
-                            yields(dice.roll(4)).await;
+                            spawned += 1;
+                            assert_eq!(
+                                alive.fetch_add(1, Ordering::SeqCst),
+                                0,
+                                "seed {seed}: two live actors share the name"
+                            );
+                            yields(random.below(4)).await;
                             alive.fetch_sub(1, Ordering::SeqCst);
-                            end(&actor, dice.roll(3));
+                            end(&actor, random.below(3));
                             actor.wait().await.unwrap();
                         }
                         Err(error) => assert_eq!(error.kind(), ErrorKind::NameTaken, "seed {seed}"),
                     }
-                    yields(dice.roll(3)).await;
+                    yields(random.below(3)).await;
                 }
-                born
+                spawned
             })
         })
         .collect();
-    let mut born = 0;
+    let mut spawned = 0;
     for spawner in spawners {
-        born += lab.soon("the spawner is done", spawner).await.unwrap();
+        spawned += rule.soon("the spawner finishes", spawner).await.unwrap();
     }
-    assert!(born > 0, "seed {seed}: nobody was born");
-    assert_eq!(system.live(), 0, "seed {seed}");
+    assert!(spawned > 0, "seed {seed}: no spawn succeeded");
+    assert_eq!(system.actor_count(), 0, "seed {seed}");
     assert!(system.get::<Counter>("one").is_none(), "seed {seed}");
 }
 
-/// Counts what it handles.
+/// Counts handled messages.
 struct Counter(Arc<AtomicU64>);
+
 impl Actor for Counter {}
 
 struct One;
+
 impl Message for One {
     type Reply = ();
+    type Access = dactor_core::Exclusive;
 }
 
 impl Handler<One> for Counter {
@@ -209,18 +203,19 @@ impl Handler<One> for Counter {
     }
 }
 
-/// Hands its replies out, to be given by others.
-struct Giver(tokio::sync::mpsc::UnboundedSender<Later<u32>>);
+/// Hands its deferred replies out.
+struct ReplyExporter(tokio::sync::mpsc::UnboundedSender<Later<u32>>);
 
-impl Actor for Giver {}
+impl Actor for ReplyExporter {}
 
 struct Question;
 
 impl Message for Question {
     type Reply = u32;
+    type Access = dactor_core::Exclusive;
 }
 
-impl Handler<Question> for Giver {
+impl Handler<Question> for ReplyExporter {
     async fn handle(&mut self, _: Question, ctx: &mut Context<Self>) -> Outcome<u32> {
         let (later, promised) = ctx.reply_later::<Question>();
         drop(self.0.send(later));
@@ -228,28 +223,28 @@ impl Handler<Question> for Giver {
     }
 }
 
-/// Waits for about as long as the other side of the race, without giving the thread away.
+/// Spins for about as long as the other side of the race, without yielding the thread.
 fn spin(count: u64) {
     (0..count).for_each(|_| std::hint::spin_loop());
 }
 
-async fn no_reply_lost(lab: Lab) {
-    let seed = lab.settings().seed;
-    let system = lab.system();
+async fn no_reply_lost(rule: RuleContext) {
+    let seed = rule.settings().seed;
+    let system = rule.system();
     let (laters, mut given) = tokio::sync::mpsc::unbounded_channel();
-    let giver = system.spawn(Giver(laters)).await.unwrap();
+    let exporter = system.spawn(ReplyExporter(laters)).await.unwrap();
     let mut dead = 0;
     for round in 0..10 * ROUNDS {
-        let mut dice = Dice(seed.wrapping_add(round));
-        let way = dice.roll(3);
+        let mut random = SplitMix64(seed.wrapping_add(round));
+        let way = random.below(3);
         let token = CancellationToken::new();
-        let asked = giver.ask(Question);
+        let asked = exporter.ask(Question);
         let asked = match way {
             0 => asked.cancel(token.clone()).enqueue().unwrap(),
             _ => asked.enqueue().unwrap(),
         };
-        let later = lab.soon("the reply is to be given", given.recv()).await.unwrap();
-        let (early, late) = (dice.roll(200), dice.roll(200));
+        let later = rule.soon("the handler hands out its deferred reply", given.recv()).await.unwrap();
+        let (early, late) = (random.below(200), random.below(200));
         let start = Arc::new(std::sync::Barrier::new(2));
         let answering = std::thread::spawn({
             let start = start.clone();
@@ -271,11 +266,11 @@ async fn no_reply_lost(lab: Lab) {
             }
         });
         let (told, got) = (answering.join().unwrap(), asker.join().unwrap());
-        // Of an asker who got nothing and was told that it was first, nothing else may be said.
+        // The reply was accepted and the asker does not have it: it must be a dead letter.
         let lost = u64::from(told && got.is_none());
         dead += lost;
-        assert!(!told || got == Some(7) || way != 0, "seed {seed}, round {round}: the reply vanished");
-        assert!(told || got.is_none(), "seed {seed}, round {round}: a reply that was refused was given");
-        assert_eq!(system.dead_letters(), dead, "seed {seed}, round {round}: told {told}, got {got:?}");
+        assert!(!told || got == Some(7) || way != 0, "seed {seed}, round {round}: the reply was lost");
+        assert!(told || got.is_none(), "seed {seed}, round {round}: the asker got a reply that was refused");
+        assert_eq!(system.dead_letter_count(), dead, "seed {seed}, round {round}: told {told}, got {got:?}");
     }
 }

@@ -1,26 +1,26 @@
-//! Random programs over the whole API, against a model of what must hold.
+//! Random programs over the whole API, checked against a model.
 
-use super::body;
 use crate::random::{real_time, simulated};
-use crate::{Pace, Rule, State, Topic};
+use crate::rules::body;
+use crate::{Rule, RuntimeMode, State, Topic};
 
-pub(super) static RULES: &[Rule] = &[
+pub(crate) static RULES: &[Rule] = &[
     Rule::must(
         "RANDOM-01",
         Topic::Order,
         &[(Topic::Order, State::Handling)],
-        "Random programs on a simulated clock keep all promises.",
-        "What two features do together is in no other rule; a seed shows it again.",
+        "Random programs on a simulated clock satisfy the model.",
+        "Interactions of features that no other rule covers are found and can be replayed by their seed.",
         body!(simulated),
     )
     .spi(&["loses-wakes", "ends-when-idle", "drops-cell", "outlives-cell"])
-    .pace(Pace::Driven),
+    .runtime(RuntimeMode::DrivenClock),
     Rule::must(
         "RANDOM-02",
         Topic::Order,
         &[(Topic::Order, State::Handling)],
-        "Random programs in real time keep all promises.",
-        "What races is in no program that runs the same each time.",
+        "Random programs in real time satisfy the model.",
+        "Races do not occur in programs that run the same way each time.",
         body!(real_time),
     ),
 ];

@@ -1,4 +1,4 @@
-//! Starting: `spawn` returns a started actor, or an error and nothing else.
+//! Starting: `spawn` returns a started actor or an error.
 
 use std::error::Error as _;
 use std::future::IntoFuture;
@@ -7,49 +7,50 @@ use dactor_core::spi::{Backend, Cell};
 use dactor_core::testkit::{Gate, Journal};
 use dactor_core::{Error, ErrorKind, Result, System};
 
-use super::body;
-use crate::actors::{Act, Hooks, Note, Worker};
-use crate::{Lab, Rule, State, Topic};
+use crate::fixtures::hooks::{HookAction, Hooks};
+use crate::fixtures::worker::{Note, Worker};
+use crate::rules::body;
+use crate::{Rule, RuleContext, State, Topic};
 
-pub(super) static RULES: &[Rule] = &[
+pub(crate) static RULES: &[Rule] = &[
     Rule::must(
         "START-01",
         Topic::Failure,
         &[(Topic::Failure, State::Starting), (Topic::Name, State::Starting)],
-        "When `on_start` fails, `spawn` fails with that error, and neither the name nor the instance is left.",
-        "The caller who knows what to do learns why; a half-started actor helps nobody.",
+        "When `on_start` fails, `spawn` fails with that error; the name is free and the instance is dropped.",
+        "The caller learns the reason, and no half-started actor remains.",
         body!(start_fails),
     ),
     Rule::must(
         "START-02",
         Topic::Panic,
         &[(Topic::Panic, State::Starting)],
-        "When `on_start` or the factory panics, `spawn` fails with that panic, and nothing is left.",
-        "A panic is a failure that did not bother to say so.",
+        "When `on_start` or the factory panics, `spawn` fails with that panic, and nothing remains.",
+        "A panic during the start is a failed start.",
         body!(start_panics),
     ),
     Rule::must(
         "START-03",
         Topic::Failure,
         &[(Topic::Failure, State::Starting), (Topic::Ask, State::Starting), (Topic::Wait, State::Starting)],
-        "When `on_start` fails, waiting asks are answered `Stopped`, told messages become dead letters, waiters get the failure.",
-        "Whoever found the actor while it started must not wait for ever.",
+        "When `on_start` fails, pending asks get `Stopped`, told messages become dead letters, and `wait` returns the failure.",
+        "Callers that found the actor while it started must not wait forever.",
         body!(start_fails_with_queue),
     ),
     Rule::must(
         "START-04",
         Topic::Stop,
         &[(Topic::Stop, State::Starting), (Topic::Wait, State::Starting)],
-        "A stop during `on_start` lets it finish; the actor then stops with `on_stop`, its queue to dead letters.",
-        "What was set up in `on_start` is taken down in `on_stop`.",
+        "A stop during `on_start` lets it finish; the actor then runs `on_stop`, and its queued messages become dead letters.",
+        "`on_stop` cleans up what `on_start` has set up.",
         body!(stopped_while_starting),
     ),
     Rule::must(
         "START-05",
         Topic::Drain,
         &[(Topic::Drain, State::Starting)],
-        "A drain during `on_start` lets it finish; what was sent before is handled, then the actor stops.",
-        "A drain loses nothing that was accepted.",
+        "A drain during `on_start` lets it finish; the messages sent before are handled, then the actor stops.",
+        "A drain loses no accepted message.",
         body!(drained_while_starting),
     )
     .spi(&["runs-nothing", "drops-cell"]),
@@ -57,7 +58,7 @@ pub(super) static RULES: &[Rule] = &[
         "START-06",
         Topic::Kill,
         &[(Topic::Kill, State::Starting)],
-        "A kill during `on_start` drops it: `spawn` fails, no hook runs, nothing is left.",
+        "A kill during `on_start` drops it: `spawn` fails, no hook runs, and nothing remains.",
         "A start that hangs must be killable.",
         body!(killed_while_starting),
     ),
@@ -65,37 +66,45 @@ pub(super) static RULES: &[Rule] = &[
         "START-07",
         Topic::Kill,
         &[(Topic::Kill, State::Starting), (Topic::Wait, State::Starting)],
-        "A `spawn` that is dropped during `on_start` ends the actor as killed, and nothing is left.",
-        "Dropping a future cancels it, here as everywhere.",
+        "Dropping a `spawn` future during `on_start` ends the actor as killed, and nothing remains.",
+        "Dropping a future cancels it.",
         body!(abandoned),
     ),
     Rule::must(
         "START-08",
         Topic::Failure,
         &[(Topic::Failure, State::Starting)],
-        "When the backend refuses the actor, `spawn` fails with the backend's error, and nothing is left.",
-        "The runtime's own limits are errors, too.",
+        "When the backend refuses the actor, `spawn` fails with the backend's error, and nothing remains.",
+        "Limits of the runtime are reported as errors.",
         body!(refused),
     ),
     Rule::must(
         "START-09",
         Topic::Failure,
         &[(Topic::Failure, State::Starting)],
-        "A `spawn` outside a tokio runtime is `NoRuntime`; nothing panics and nothing is left.",
-        "It is a mistake of the caller and deserves a clear answer.",
+        "`spawn` outside of a tokio runtime fails with `NoRuntime`; it does not panic, and nothing remains.",
+        "A mistake of the caller gets a clear error.",
         body!(no_runtime),
+    ),
+    Rule::must(
+        "START-10",
+        Topic::Failure,
+        &[(Topic::Failure, State::Starting)],
+        "On a tokio runtime without a timer, `spawn` and `shutdown` fail with `NoRuntime`, and the error says what is missing.",
+        "Without a timer an actor could not wait for its children with a deadline.",
+        body!(no_timer),
     ),
 ];
 
 fn assert_nothing_left(system: &System, name: &str) {
-    assert_eq!(system.live(), 0, "live actors");
-    assert!(system.get::<Worker>(name).is_none(), "the name is still known");
+    assert_eq!(system.actor_count(), 0, "live actors");
+    assert!(system.get::<Worker>(name).is_none(), "the name is still taken");
 }
 
-async fn start_fails(lab: Lab) {
-    let (journal, system) = (Journal::new(), lab.system());
-    let hooks = Hooks { start: Act::Fail("no disk"), ..Hooks::default() };
-    let error = lab
+async fn start_fails(rule: RuleContext) {
+    let (journal, system) = (Journal::new(), rule.system());
+    let hooks = Hooks { start: HookAction::Fail("no disk"), ..Hooks::default() };
+    let error = rule
         .soon("the spawn fails", system.spawn(Worker::factory(&journal, hooks)).name("a"))
         .await
         .unwrap_err();
@@ -103,19 +112,19 @@ async fn start_fails(lab: Lab) {
     let cause = error.source().and_then(|source| source.downcast_ref::<Error>()).expect("a cause");
     assert_eq!(
         (cause.kind(), cause.get("hook"), cause.get("actor")),
-        (ErrorKind::Failed, Some("on_start"), Some("pekko://lab/user/a"))
+        (ErrorKind::Failed, Some("on_start"), Some("pekko://test/user/a"))
     );
     assert_eq!(cause.source().unwrap().to_string(), "no disk");
     assert_eq!(journal.entries(), ["make", "start", "drop"]);
     assert_nothing_left(&system, "a");
-    let again = lab.soon("the name is free", system.spawn(Worker::new(&journal)).name("a")).await.unwrap();
-    assert_eq!(lab.soon("the new actor answers", again.ask(Note(1))).await.unwrap(), 1);
+    let again = rule.soon("the name is free", system.spawn(Worker::new(&journal)).name("a")).await.unwrap();
+    assert_eq!(rule.soon("the new actor answers", again.ask(Note(1))).await.unwrap(), 1);
 }
 
-async fn start_panics(lab: Lab) {
-    let (journal, system) = (Journal::new(), lab.system());
-    let hooks = Hooks { start: Act::Panic("no luck"), ..Hooks::default() };
-    let error = lab
+async fn start_panics(rule: RuleContext) {
+    let (journal, system) = (Journal::new(), rule.system());
+    let hooks = Hooks { start: HookAction::Panic("no luck"), ..Hooks::default() };
+    let error = rule
         .soon("the spawn fails", system.spawn(Worker::factory(&journal, hooks)).name("a"))
         .await
         .unwrap_err();
@@ -127,19 +136,19 @@ async fn start_panics(lab: Lab) {
     assert_nothing_left(&system, "a");
 
     let factory = || -> Worker { panic!("no material") };
-    let error = lab.soon("the spawn fails", system.spawn(factory).name("a")).await.unwrap_err();
+    let error = rule.soon("the spawn fails", system.spawn(factory).name("a")).await.unwrap_err();
     let cause = error.source().and_then(|source| source.downcast_ref::<Error>()).expect("a cause");
     assert_eq!((cause.kind(), cause.get("hook")), (ErrorKind::Panicked, Some("factory")));
     assert!(format!("{cause:#}").contains("no material"), "{cause}");
     assert_nothing_left(&system, "a");
 }
 
-async fn start_fails_with_queue(lab: Lab) {
+async fn start_fails_with_queue(rule: RuleContext) {
     let (journal, gate) = (Journal::new(), Gate::new());
-    let (system, events) = lab.observed();
+    let (system, events) = rule.system_with_events();
     let starting = Late { gate: gate.clone(), journal: journal.clone() };
     let spawning = tokio::spawn(system.spawn(starting).name("a").into_future());
-    lab.soon("on_start runs", gate.reached()).await;
+    rule.soon("on_start runs", gate.reached()).await;
     let early = system.get::<Late>("a").expect("a starting actor can be found");
     early.tell(Note(1)).unwrap();
     let asked = early.ask(Note(2)).enqueue().unwrap();
@@ -147,31 +156,31 @@ async fn start_fails_with_queue(lab: Lab) {
     let waiter = tokio::spawn(async move { waiting.wait().await.unwrap() });
     gate.open();
     assert_eq!(
-        lab.soon("the spawn fails", spawning).await.unwrap().unwrap_err().kind(),
+        rule.soon("the spawn fails", spawning).await.unwrap().unwrap_err().kind(),
         ErrorKind::StartFailed
     );
-    assert_eq!(lab.soon("the ask is answered", asked).await.unwrap_err().kind(), ErrorKind::Stopped);
-    let reason = lab.soon("the waiter is told", waiter).await.unwrap();
+    assert_eq!(rule.soon("the ask is answered", asked).await.unwrap_err().kind(), ErrorKind::Stopped);
+    let reason = rule.soon("`wait` returns", waiter).await.unwrap();
     assert_eq!(reason.failure().expect("a failure").kind(), ErrorKind::Failed);
     assert_eq!(events.journal().entries(), ["dead Note", "dead Note"]);
     assert_eq!(journal.entries(), [""; 0], "nothing was handled");
-    assert_eq!(system.live(), 0);
+    assert_eq!(system.actor_count(), 0);
 }
 
 async fn starting(
-    lab: &Lab,
+    rule: &RuleContext,
     journal: &Journal,
 ) -> (System, Gate, tokio::task::JoinHandle<Result<dactor_core::ActorRef<Worker>>>) {
-    let (gate, system) = (Gate::new(), lab.system());
-    let hooks = Hooks { start: Act::Hold(gate.clone()), ..Hooks::default() };
+    let (gate, system) = (Gate::new(), rule.system());
+    let hooks = Hooks { start: HookAction::Hold(gate.clone()), ..Hooks::default() };
     let spawning = tokio::spawn(system.spawn(Worker::with(journal, hooks)).name("a").into_future());
-    lab.soon("on_start runs", gate.reached()).await;
+    rule.soon("on_start runs", gate.reached()).await;
     (system, gate, spawning)
 }
 
-async fn stopped_while_starting(lab: Lab) {
+async fn stopped_while_starting(rule: RuleContext) {
     let journal = Journal::new();
-    let (system, gate, spawning) = starting(&lab, &journal).await;
+    let (system, gate, spawning) = starting(&rule, &journal).await;
     let early = system.get::<Worker>("a").unwrap();
     early.tell(Note(1)).unwrap();
     early.stop();
@@ -179,54 +188,54 @@ async fn stopped_while_starting(lab: Lab) {
     let waiting = early.clone();
     let waiter = tokio::spawn(async move { waiting.wait().await.unwrap() });
     gate.open();
-    let actor = lab.soon("the spawn returns", spawning).await.unwrap().unwrap();
-    assert_eq!(lab.soon("the actor ends", actor.wait()).await.unwrap().to_string(), "stopped");
-    assert_eq!(lab.soon("the early waiter is told", waiter).await.unwrap().to_string(), "stopped");
+    let actor = rule.soon("the spawn returns", spawning).await.unwrap().unwrap();
+    assert_eq!(rule.soon("the actor ends", actor.wait()).await.unwrap().to_string(), "stopped");
+    assert_eq!(rule.soon("the early `wait` returns", waiter).await.unwrap().to_string(), "stopped");
     assert_eq!(journal.entries(), ["start", "stop: stopped", "drop"]);
-    assert_eq!(system.dead_letters(), 1);
+    assert_eq!(system.dead_letter_count(), 1);
 }
 
-async fn drained_while_starting(lab: Lab) {
+async fn drained_while_starting(rule: RuleContext) {
     let journal = Journal::new();
-    let (system, gate, spawning) = starting(&lab, &journal).await;
+    let (system, gate, spawning) = starting(&rule, &journal).await;
     let early = system.get::<Worker>("a").unwrap();
     early.tell(Note(1)).unwrap();
     early.drain();
     assert_eq!(early.tell(Note(2)).unwrap_err().kind(), ErrorKind::Stopped);
     gate.open();
-    let actor = lab.soon("the spawn returns", spawning).await.unwrap().unwrap();
-    assert_eq!(lab.soon("the actor ends", actor.wait()).await.unwrap().to_string(), "drained");
+    let actor = rule.soon("the spawn returns", spawning).await.unwrap().unwrap();
+    assert_eq!(rule.soon("the actor ends", actor.wait()).await.unwrap().to_string(), "drained");
     assert_eq!(journal.entries(), ["start", "1", "stop: drained", "drop"]);
-    assert_eq!(system.dead_letters(), 1);
+    assert_eq!(system.dead_letter_count(), 1);
 }
 
-async fn killed_while_starting(lab: Lab) {
+async fn killed_while_starting(rule: RuleContext) {
     let journal = Journal::new();
-    let (system, _gate, spawning) = starting(&lab, &journal).await;
+    let (system, _gate, spawning) = starting(&rule, &journal).await;
     let early = system.get::<Worker>("a").unwrap();
     let asked = early.ask(Note(1)).enqueue().unwrap();
     early.kill();
-    let error = lab.soon("the spawn fails", spawning).await.unwrap().unwrap_err();
+    let error = rule.soon("the spawn fails", spawning).await.unwrap().unwrap_err();
     assert_eq!((error.kind(), error.get("reason")), (ErrorKind::StartFailed, Some("killed")));
-    assert_eq!(lab.soon("the ask is answered", asked).await.unwrap_err().kind(), ErrorKind::Stopped);
-    assert_eq!(early.stop_reason().expect("it has ended").to_string(), "killed");
+    assert_eq!(rule.soon("the ask is answered", asked).await.unwrap_err().kind(), ErrorKind::Stopped);
+    assert_eq!(early.stop_reason().expect("the actor has ended").to_string(), "killed");
     assert_eq!(journal.entries(), ["start", "drop"]);
     assert_nothing_left(&system, "a");
 }
 
-async fn abandoned(lab: Lab) {
+async fn abandoned(rule: RuleContext) {
     let journal = Journal::new();
-    let (system, _gate, spawning) = starting(&lab, &journal).await;
+    let (system, _gate, spawning) = starting(&rule, &journal).await;
     let early = system.get::<Worker>("a").unwrap();
     let asked = early.ask(Note(1)).enqueue().unwrap();
     spawning.abort();
-    assert_eq!(lab.soon("the ask is answered", asked).await.unwrap_err().kind(), ErrorKind::Stopped);
-    assert_eq!(lab.soon("the waiter is told", early.wait()).await.unwrap().to_string(), "killed");
+    assert_eq!(rule.soon("the ask is answered", asked).await.unwrap_err().kind(), ErrorKind::Stopped);
+    assert_eq!(rule.soon("`wait` returns", early.wait()).await.unwrap().to_string(), "killed");
     assert_eq!(journal.entries(), ["start", "drop"]);
     assert_nothing_left(&system, "a");
 }
 
-async fn refused(_lab: Lab) {
+async fn refused(_lab: RuleContext) {
     struct Full;
     impl Backend for Full {
         fn name(&self) -> &'static str {
@@ -237,16 +246,16 @@ async fn refused(_lab: Lab) {
         }
     }
     let journal = Journal::new();
-    let system = System::builder("lab").backend(Full).build().unwrap();
+    let system = System::builder("test").backend(Full).build().unwrap();
     let error = system.spawn(Worker::new(&journal)).name("a").await.unwrap_err();
-    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Backend, Some("pekko://lab/user/a")));
+    assert_eq!((error.kind(), error.get("actor")), (ErrorKind::Backend, Some("pekko://test/user/a")));
     assert_eq!(error.source().unwrap().to_string(), "no room");
     assert_eq!(journal.entries(), ["start", "drop"]);
     assert_nothing_left(&system, "a");
 }
 
-async fn no_runtime(lab: Lab) {
-    let (journal, system) = (Journal::new(), lab.system());
+async fn no_runtime(rule: RuleContext) {
+    let (journal, system) = (Journal::new(), rule.system());
     let spawning = system.spawn(Worker::new(&journal)).name("a").into_future();
     let outside = std::thread::spawn(move || {
         let mut spawning = std::pin::pin!(spawning);
@@ -281,5 +290,22 @@ impl dactor_core::Handler<Note> for Late {
     ) -> dactor_core::Outcome<u32> {
         self.journal.note(number);
         Ok(number)
+    }
+}
+
+async fn no_timer(rule: RuleContext) {
+    let system = rule.system();
+    let errors = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            [
+                system.spawn(Worker::new(&Journal::new())).await.unwrap_err(),
+                system.shutdown().await.unwrap_err(),
+            ]
+        })
+    });
+    for error in errors.join().unwrap() {
+        assert_eq!(error.kind(), ErrorKind::NoRuntime);
+        assert!(error.to_string().contains("enable_time"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! How errors read, and what a handler's own error becomes.
+//! The texts of errors, and the handler's own errors.
 
 use std::error::Error as _;
 use std::fmt;
@@ -8,56 +8,56 @@ use dactor_core::{
     Actor, Context, Error, ErrorKind, Handler, Message, OrFail, Outcome, StopReason, Supervision,
 };
 
-use super::body;
-use super::fixture::{Desk, job, quick};
-use crate::{Lab, Rule, State, Topic};
+use crate::fixtures::scripted::{ScriptedActor, async_script, script};
+use crate::rules::body;
+use crate::{Rule, RuleContext, State, Topic};
 
-pub(super) static RULES: &[Rule] = &[
+pub(crate) static RULES: &[Rule] = &[
     Rule::must(
         "TEXT-01",
         Topic::Panic,
         &[(Topic::Panic, State::Handling), (Topic::Failure, State::Handling)],
-        "An error prints one short line that names the actor and the message, and repeats no cause: the causes are in its chain of sources, after `{:#}`, and on lines of their own in `{:?}`.",
-        "A line of a log is read; a paragraph is not.",
+        "An error prints one short line with the actor and the message, without its causes. The causes are in its chain of sources, follow in `{:#}`, and are on lines of their own in `{:?}`.",
+        "A log line should be short enough to read.",
         body!(short),
     ),
     Rule::must(
         "TEXT-02",
         Topic::Failure,
         &[(Topic::Failure, State::Handling)],
-        "With `or_fail` a handler fails with what is no standard error, such as a text or a boxed error; `downcast_ref` gives the asker, and a supervisor above, the handler's own error.",
-        "A caller can act on the reason, however the handler came by it.",
+        "`or_fail` converts values that are no standard errors, such as texts and boxed errors, into a `Failure`; `downcast_ref` returns the handler's own error to the asker and to a supervisor above.",
+        "A caller can react to the reason, however the handler created it.",
         body!(own_error),
     ),
 ];
 
-async fn short(lab: Lab) {
-    let system = lab.system();
-    let parent = system.spawn(Desk::default()).name("parent").await.unwrap();
-    let born = job(|_, ctx| {
+async fn short(rule: RuleContext) {
+    let system = rule.system();
+    let parent = system.spawn(ScriptedActor::default()).name("parent").await.unwrap();
+    let spawned = async_script(|_, ctx| {
         Box::pin(async move {
             let escalates = Supervision::default().decide(|_| dactor_core::Directive::Escalate);
-            ctx.spawn(Desk::default()).name("child").supervision(escalates).await?;
+            ctx.spawn(ScriptedActor::default()).name("child").supervision(escalates).await?;
             Ok(0)
         })
     });
-    lab.soon("a child is born", parent.ask(born)).await.unwrap();
-    let path = "pekko://lab/user/parent/child".parse().unwrap();
-    let child = system.actor_at::<Desk>(&path).unwrap();
+    rule.soon("the child is spawned", parent.ask(spawned)).await.unwrap();
+    let path = "pekko://test/user/parent/child".parse().unwrap();
+    let child = system.actor_at::<ScriptedActor>(&path).unwrap();
     let long = "a text of a panic that is long enough to be a nuisance in every line of a log file";
-    let asked = child.ask(quick(move |_, _| panic!("{long}")));
-    let panicked = lab.soon("the asker is told", asked).await.unwrap_err();
+    let asked = child.ask(script(move |_, _| panic!("{long}")));
+    let panicked = rule.soon("the asker gets the error", asked).await.unwrap_err();
     assert_eq!(
         panicked.to_string(),
-        "the handler panicked (actor: pekko://lab/user/parent/child, message: Do)"
+        "the handler panicked (actor: pekko://test/user/parent/child, message: Script)"
     );
 
-    let StopReason::Failed(error) = lab.soon("the parent ends", parent.wait()).await.unwrap() else {
+    let StopReason::Failed(error) = rule.soon("the parent ends", parent.wait()).await.unwrap() else {
         panic!("not failed")
     };
     assert_eq!(error.kind(), ErrorKind::ChildFailed);
     let line = error.to_string();
-    assert!(line.len() < 160 && line.contains("pekko://lab/user/parent"), "{line}");
+    assert!(line.len() < 160 && line.contains("pekko://test/user/parent"), "{line}");
     assert!(!line.contains(long), "{line}");
     let cause = error.source().expect("the child's error");
     assert_eq!(cause.to_string(), panicked.to_string());
@@ -78,7 +78,7 @@ impl fmt::Display for Overdrawn {
 
 impl std::error::Error for Overdrawn {}
 
-/// An error that is none, like those of `anyhow` and `eyre`.
+/// An error that does not implement `std::error::Error`, like those of `anyhow` and `eyre`.
 struct Foreign(ParseIntError);
 
 impl From<Foreign> for Box<dyn std::error::Error + Send + Sync> {
@@ -88,6 +88,7 @@ impl From<Foreign> for Box<dyn std::error::Error + Send + Sync> {
 }
 
 struct Clerk;
+
 impl Actor for Clerk {}
 
 #[derive(Clone, Copy)]
@@ -100,6 +101,7 @@ enum Way {
 
 impl Message for Way {
     type Reply = ();
+    type Access = dactor_core::Exclusive;
 }
 
 impl Handler<Way> for Clerk {
@@ -114,10 +116,10 @@ impl Handler<Way> for Clerk {
     }
 }
 
-async fn own_error(lab: Lab) {
-    let clerk = lab.system().spawn(Clerk).await.unwrap();
+async fn own_error(rule: RuleContext) {
+    let clerk = rule.system().spawn(Clerk).await.unwrap();
     let fail = async |way: Way| -> Error {
-        let error = lab.soon("the asker is told", clerk.ask(way)).await.unwrap_err();
+        let error = rule.soon("the asker gets the error", clerk.ask(way)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Failed);
         error
     };

@@ -30,7 +30,7 @@ use crate::{Completion, Delivery, Header, Headers, Inbound, Outbound, Verdict};
 #[doc = include_str!("backend.md")]
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> dactor_core::Result<()> {
-/// # let system = System::builder("slow").backend(Bare).build()?;
+/// # let system = System::builder("slow").backend(TokioTasks).build()?;
 /// // Two at once, and then one every 30 ms.
 /// let limit = RateLimit::new(2, Duration::from_millis(60));
 /// let echo = system.spawn(Echo).await?.outbound(limit);
@@ -102,7 +102,7 @@ impl RateLimit {
         let now = Nanos::from(self.inner.start.elapsed());
         let charged = self.ledger().charge(now, self.delays);
         let mut charges = headers.remove::<Charges>().unwrap_or_default();
-        // Of an earlier passage of the same message, when it is forwarded.
+        // Of an earlier send of the same message, when it is forwarded.
         charges.0.retain(|(limit, _)| *limit != self.inner.id);
         let verdict = match charged {
             Ok(Charge { id, wait }) => {

@@ -35,7 +35,7 @@ use crate::{
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let page = metrics_exporter_prometheus::PrometheusBuilder::new().install_recorder()?;
-/// let system = System::builder("measured").backend(Bare).with(Metrics::install).build()?;
+/// let system = System::builder("measured").backend(TokioTasks).with(Metrics::install).build()?;
 /// let echo = system.spawn(Echo).await?;
 /// echo.ask(Say(1)).await?;
 /// assert!(page.render().contains("dactor_messages_handled_total{actor_type="));

@@ -41,7 +41,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> dactor_core::Result<()> {
-//! # let system = System::builder("order").backend(Bare).build()?;
+//! # let system = System::builder("order").backend(TokioTasks).build()?;
 //! let (before, behind) = (Count::default(), Count::default());
 //! let limit = RateLimit::new(2, Duration::from_secs(60));
 //! let echo = system.spawn(Echo).await?.outbound(before.clone()).outbound(limit).outbound(behind.clone());

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::random::fraction;
-use crate::{Actor, ActorRef, Error, ErrorKind, Result, SentTo, turn};
+use crate::base::current;
+use crate::base::random::fraction;
+use crate::{Actor, ActorRef, Error, Result, SentTo};
 
 /// Asks again, on the caller's side, while the answer is an error that says "later".
 ///
@@ -15,9 +16,8 @@ use crate::{Actor, ActorRef, Error, ErrorKind, Result, SentTo, turn};
 /// the last error, after the last attempt, and as soon as the wait would not end before the deadline: its own, or that
 /// of the message in whose handler it runs.
 ///
-/// It asks again only after errors that pass with time ([`MailboxFull`](ErrorKind::MailboxFull),
-/// [`Overloaded`](ErrorKind::Overloaded) and [`RetryLater`](ErrorKind::RetryLater)), and only where no handler can have had
-/// the message ([`Error::may_have_been_handled`]): the refusal of an actor behind a router that
+/// It asks again only after temporary errors ([`Error::is_temporary`]), and only where no handler can have had the message
+/// ([`Error::may_have_been_handled`]): the refusal of an actor behind a router that
 /// [forwards](crate::Context::forward) is not repeated by default. A handler whose messages may be handled twice can be
 /// asked again after other errors, too: see [`when`](Self::when).
 ///
@@ -38,7 +38,7 @@ use crate::{Actor, ActorRef, Error, ErrorKind, Result, SentTo, turn};
 /// # }
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> dactor_core::Result<()> {
-/// # let system = System::builder("patient").backend(Bare).build()?;
+/// # let system = System::builder("patient").backend(TokioTasks).build()?;
 /// # let echo = system.spawn(Echo).await?.outbound(Busy(0.into()));
 /// let retry = Retry::default().attempts(5).base(Duration::from_millis(5)).timeout(Duration::from_secs(1));
 /// assert_eq!(retry.ask(&echo, || Say(7)).await?, 7); // refused twice
@@ -127,7 +127,7 @@ impl Retry {
                 None => ask,
             }
         };
-        self.repeat(until, ask).await
+        self.repeat(until, || actor.system().random().fraction(), ask).await
     }
 
     /// Makes and awaits a call until it succeeds. A call that is being awaited is not cut short by the
@@ -137,12 +137,13 @@ impl Retry {
     ///
     /// The last one.
     pub async fn run<T, F: Future<Output = Result<T>>>(&self, call: impl FnMut() -> F) -> Result<T> {
-        self.repeat(self.until(), call).await
+        self.repeat(self.until(), fraction, call).await
     }
 
     async fn repeat<T, F: Future<Output = Result<T>>>(
         &self,
         until: Option<Instant>,
+        random: impl Fn() -> f64,
         mut call: impl FnMut() -> F,
     ) -> Result<T> {
         let mut attempt = 1;
@@ -154,8 +155,8 @@ impl Retry {
             if attempt >= self.attempts || !(self.when)(&error) {
                 return Err(error);
             }
-            let wait = error.retry_after().unwrap_or_else(|| self.backoff(attempt, fraction()));
-            if !ends_before(wait, until.into_iter().chain(turn::deadline()).min()) {
+            let wait = error.retry_after().unwrap_or_else(|| self.backoff(attempt, random()));
+            if !ends_before(wait, until.into_iter().chain(current::deadline()).min()) {
                 return Err(error);
             }
             tokio::time::sleep(wait).await;
@@ -178,9 +179,7 @@ impl Retry {
 
 /// Whether it may go better the next time, and asking again cannot repeat what a handler did.
 fn is_safe(error: &Error) -> bool {
-    let passes =
-        matches!(error.kind(), ErrorKind::MailboxFull | ErrorKind::Overloaded | ErrorKind::RetryLater);
-    passes && !error.may_have_been_handled()
+    error.is_temporary() && !error.may_have_been_handled()
 }
 
 /// Whether a wait leaves time to ask again.
@@ -210,7 +209,7 @@ mod tests {
 
     use super::*;
     use crate::interceptors::testbed::{Echo, Fault, Never, Say, system};
-    use crate::{Context, Delivery, Handler, Message, Outbound, Outcome, Overflow, Verdict};
+    use crate::{Context, Delivery, ErrorKind, Handler, Message, Outbound, Outcome, Overflow, Verdict};
 
     const MS: Duration = Duration::from_millis(1);
 
@@ -317,6 +316,7 @@ mod tests {
     struct Relay(ActorRef<Echo>);
     impl Message for Relay {
         type Reply = Duration;
+        type Access = crate::Exclusive;
     }
 
     impl Handler<Relay> for Echo {

@@ -1,33 +1,15 @@
-//! What the tests of the interceptors run on: a backend of bare tasks, and an actor that does what it is told.
+//! What the tests of the interceptors run on: a backend on tokio tasks, and an actor that echoes, fails or hangs.
 
-use std::any::Any;
-use std::future::{pending, poll_fn};
+#[path = "../../tests/support/tokio_tasks.rs"]
+mod tokio_tasks;
 
-use crate::spi::{Backend, Cell, Host};
-use crate::{Actor, ActorRef, Context, Failure, Handler, Message, Outcome, Result, System, SystemBuilder};
+use std::future::pending;
 
-struct Bare;
-
-impl Backend for Bare {
-    fn name(&self) -> &'static str {
-        "bare"
-    }
-
-    fn spawn(&self, mut cell: Cell) -> Result<()> {
-        cell.bind(Self);
-        tokio::spawn(poll_fn(move |cx| cell.poll_run(cx).map(drop)));
-        Ok(())
-    }
-}
-
-impl Host for Bare {
-    fn native(&self) -> &(dyn Any + Send + Sync) {
-        self
-    }
-}
+use self::tokio_tasks::TokioTasks;
+use crate::{Actor, ActorRef, Context, Failure, Handler, Message, Outcome, System, SystemBuilder};
 
 pub(crate) fn system(configure: impl FnOnce(SystemBuilder) -> SystemBuilder) -> System {
-    configure(System::builder("testbed").backend(Bare)).build().unwrap()
+    configure(System::builder("testbed").backend(TokioTasks)).build().unwrap()
 }
 
 pub(crate) struct Echo;
@@ -43,7 +25,7 @@ pub(crate) struct Never;
 pub(crate) struct Nested(pub(crate) ActorRef<Echo>);
 
 macro_rules! replies {
-    ($($message:ty),*) => { $(impl Message for $message { type Reply = u64; })* };
+    ($($message:ty),*) => { $(impl Message for $message { type Reply = u64; type Access = crate::Exclusive; })* };
 }
 replies!(Say, Fault, Never, Nested);
 

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::{Deadline, Delivery, Mode, Outbound, Verdict};
+use crate::{Deadline, Delivery, Outbound, Verdict};
 
 /// Gives up asks that set no limit of their own after this long.
 ///
@@ -14,14 +14,14 @@ use crate::{Deadline, Delivery, Mode, Outbound, Verdict};
 ///
 #[doc = include_str!("backend.md")]
 /// # struct Sleep;
-/// # impl Message for Sleep { type Reply = (); }
+/// # impl Message for Sleep { type Reply = (); type Access = dactor_core::Exclusive; }
 /// # impl Handler<Sleep> for Echo {
 /// #     async fn handle(&mut self, _: Sleep, _ctx: &mut Context<Self>) -> Outcome<()> { std::future::pending().await }
 /// # }
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> dactor_core::Result<()> {
 /// let limit = DefaultTimeout::new(Duration::from_millis(20));
-/// let system = System::builder("impatient").backend(Bare).outbound(limit).build()?;
+/// let system = System::builder("impatient").backend(TokioTasks).outbound(limit).build()?;
 /// let echo = system.spawn(Echo).await?;
 /// assert_eq!(echo.ask(Sleep).await.unwrap_err().kind(), ErrorKind::Timeout);
 /// # Ok(())
@@ -39,7 +39,7 @@ impl DefaultTimeout {
 
 impl Outbound for DefaultTimeout {
     fn on_send(&self, delivery: &mut Delivery<'_>) -> Verdict {
-        if delivery.mode() == Mode::Ask && delivery.headers().get::<Deadline>().is_none() {
+        if delivery.mode().has_caller() && delivery.headers().get::<Deadline>().is_none() {
             delivery.headers_mut().insert(Deadline::after(self.0));
         }
         Verdict::Continue
@@ -57,7 +57,7 @@ mod tests {
     const DEFAULT: Duration = Duration::from_secs(5);
 
     /// How long an ask waits in vain.
-    async fn patience(ask: impl Future<Output = crate::Result<u64>>) -> Duration {
+    async fn waited(ask: impl Future<Output = crate::Result<u64>>) -> Duration {
         let start = Instant::now();
         assert_eq!(ask.await.unwrap_err().kind(), ErrorKind::Timeout);
         start.elapsed()
@@ -67,19 +67,19 @@ mod tests {
     async fn an_ask_without_a_limit_gets_one_and_others_keep_theirs() {
         let system = system(|builder| builder.outbound(DefaultTimeout::new(DEFAULT)));
         let echo = system.spawn(Echo).await.unwrap();
-        assert_eq!(patience(echo.ask(Never)).await, DEFAULT);
+        assert_eq!(waited(echo.ask(Never)).await, DEFAULT);
         echo.kill();
         let second = Duration::from_secs(1);
         for own in [second, 60 * second] {
             let echo = system.spawn(Echo).await.unwrap();
-            assert_eq!(patience(echo.ask(Never).timeout(own)).await, own);
+            assert_eq!(waited(echo.ask(Never).timeout(own)).await, own);
             let echo = system.spawn(Echo).await.unwrap();
-            assert_eq!(patience(echo.ask(Never).deadline(Instant::now() + own)).await, own);
+            assert_eq!(waited(echo.ask(Never).deadline(Instant::now() + own)).await, own);
             let echo = system.spawn(Echo).await.unwrap();
-            assert_eq!(patience(echo.ask(Never).header(Deadline::after(own))).await, own);
+            assert_eq!(waited(echo.ask(Never).header(Deadline::after(own))).await, own);
         }
         let echo = system.spawn(Echo).await.unwrap();
-        assert_eq!(patience(echo.ask(Never).enqueue().unwrap()).await, DEFAULT);
+        assert_eq!(waited(echo.ask(Never).enqueue().unwrap()).await, DEFAULT);
     }
 
     #[tokio::test(start_paused = true)]
@@ -88,7 +88,7 @@ mod tests {
         let inner = system.spawn(Echo).await.unwrap();
         let outer = system.spawn(Echo).await.unwrap();
         assert_eq!(
-            patience(outer.ask(Nested(inner)).timeout(Duration::from_secs(2))).await,
+            waited(outer.ask(Nested(inner)).timeout(Duration::from_secs(2))).await,
             Duration::from_secs(2)
         );
         outer.kill();

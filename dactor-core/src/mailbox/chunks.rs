@@ -1,8 +1,11 @@
 //! A long queue in pieces, so that a cell takes a limited number of messages without moving any.
 
 use std::collections::VecDeque;
+use std::mem;
 
-use super::*;
+use super::queue::Queue;
+use super::take::BATCH;
+use super::{Inner, Item};
 
 /// Full pieces of a queue, none longer than [`BATCH`], in front of the rest.
 #[derive(Debug)]

@@ -1,17 +1,21 @@
-mod aside;
 mod notices;
+mod side_queues;
 mod withdraw;
 
+use std::task::Waker;
+
+use super::overflow::Overflow;
+use super::take::{BATCH, KEPT_SLOTS};
 use super::*;
 use crate::Priority::{High, Low, Normal};
 use futures_util::task::noop_waker_ref;
 
-fn kind<T: std::fmt::Debug>(nudge: Result<Nudge, T>) -> &'static str {
-    match nudge.expect("the mailbox is open") {
-        Nudge::Nothing => "nothing",
-        Nudge::Host => "host",
-        Nudge::Stop => "stop",
-        Nudge::Waker(_) => "waker",
+fn kind<T: std::fmt::Debug>(wakeup: Result<Wakeup, T>) -> &'static str {
+    match wakeup.expect("the mailbox is open") {
+        Wakeup::None => "nothing",
+        Wakeup::Native => "host",
+        Wakeup::Stop => "stop",
+        Wakeup::Waker(_) => "waker",
     }
 }
 
@@ -102,15 +106,15 @@ fn a_cell_can_wait_for_messages_and_its_own_work_at_once() {
 }
 
 #[test]
-fn rousing_wakes_only_a_cell_with_nothing_to_do() {
-    let rouse = |mailbox: &Mailbox<u32>| kind::<()>(Ok(mailbox.rouse()));
+fn reparking_wakes_only_a_cell_with_nothing_to_do() {
+    let repark = |mailbox: &Mailbox<u32>| kind::<()>(Ok(mailbox.repark()));
     let mailbox = launched();
-    assert_eq!(rouse(&mailbox), "nothing");
+    assert_eq!(repark(&mailbox), "nothing");
     assert!(!mailbox.wait_for_signal(noop_waker_ref()));
-    assert_eq!(rouse(&mailbox), "nothing");
+    assert_eq!(repark(&mailbox), "nothing");
     assert_eq!(mailbox.take(&mut Queue::new(), Park::Pending(noop_waker_ref())), Taken::Parked);
-    assert_eq!(rouse(&mailbox), "waker");
-    assert_eq!(rouse(&mailbox), "nothing");
+    assert_eq!(repark(&mailbox), "waker");
+    assert_eq!(repark(&mailbox), "nothing");
 }
 
 #[test]
@@ -292,6 +296,6 @@ fn the_last_waker_is_woken() {
     for waker in [&first, &last] {
         assert_eq!(mailbox.take(&mut Queue::new(), Park::Pending(waker)), Taken::Parked);
     }
-    let Ok(Nudge::Waker(woken)) = mailbox.push(1, Normal) else { panic!("a pending cell is woken") };
+    let Ok(Wakeup::Waker(woken)) = mailbox.push(1, Normal) else { panic!("a pending cell is woken") };
     assert!(woken.will_wake(&last) && !woken.will_wake(&first));
 }

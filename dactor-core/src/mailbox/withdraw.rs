@@ -5,8 +5,19 @@
 //! others as soon as more than half of a mailbox is withdrawn: that is constant time for each, and a mailbox holds at
 //! most as many withdrawn asks as other messages.
 
-use super::*;
-use crate::panic::discard;
+use std::mem;
+use std::task::Waker;
+
+use smallvec::SmallVec;
+
+use super::bound::Admitted;
+use super::queue::Queue;
+use super::side_queues::SideQueues;
+use super::slot::Slot;
+use super::wakeup::WakeOn;
+use super::{Inner, Item, Mailbox, Wakeup};
+use crate::Priority;
+use crate::base::panic::discard;
 
 pub(super) const LANES: [Priority; 3] = [Priority::High, Priority::Normal, Priority::Low];
 
@@ -26,7 +37,7 @@ pub(super) fn mark_taken<T: Item>(item: &T) {
 impl<T: Item> Inner<T> {
     /// How many messages wait that are still wanted, notices among them.
     pub(super) fn wanted(&self) -> usize {
-        self.len() - self.withdrawn as usize - self.aside().map_or(0, Aside::withdrawn)
+        self.len() - self.withdrawn as usize - self.side_queues().map_or(0, SideQueues::withdrawn)
     }
 
     /// An item that was in this place has been withdrawn.
@@ -34,8 +45,8 @@ impl<T: Item> Inner<T> {
         match (slot, &mut self.bound) {
             (Slot::InLine, Some(bound)) => bound.note_withdrawn(garbage),
             (Slot::Held | Slot::Returned, _) => {
-                if let Some(aside) = self.aside_mut() {
-                    aside.note_withdrawn(slot, garbage);
+                if let Some(side_queues) = self.side_queues_mut() {
+                    side_queues.note_withdrawn(slot, garbage);
                 }
             }
             _ => {
@@ -73,8 +84,8 @@ impl<T: Item> Inner<T> {
             while let Some(item) = chunks.pop_front_if(is_withdrawn) {
                 self.withdrawn -= 1;
                 garbage.push(item);
-                if let Some(aside) = self.lanes.as_mut().and_then(|lanes| lanes.aside.as_mut()) {
-                    aside.note_removed(priority, 0);
+                if let Some(side_queues) = self.lanes.as_mut().and_then(|lanes| lanes.side_queues.as_mut()) {
+                    side_queues.note_removed(priority, 0);
                 }
             }
             if !chunks.is_empty() {
@@ -87,8 +98,8 @@ impl<T: Item> Inner<T> {
             let first = first.filter(|&at| lane.iter().nth(at).is_some_and(is_withdrawn));
             let Some((at, item)) = first.and_then(|at| Some((at, lane.remove(at)?))) else { return };
             self.withdrawn -= 1;
-            if let Some(aside) = self.aside_mut() {
-                aside.note_removed(priority, at);
+            if let Some(side_queues) = self.side_queues_mut() {
+                side_queues.note_removed(priority, at);
             }
             if let Some(bound) = &mut self.bound {
                 bound.pop(&item, priority);
@@ -102,9 +113,9 @@ impl<T: Item> Inner<T> {
         if priority == Priority::Normal
             && let Some(chunks) = self.chunks.take()
         {
-            if let Some(aside) = self.lanes.as_mut().and_then(|lanes| lanes.aside.as_mut()) {
+            if let Some(side_queues) = self.lanes.as_mut().and_then(|lanes| lanes.side_queues.as_mut()) {
                 let items = chunks.iter().chain(self.queue.iter());
-                aside.note_compacted(priority, items.map(|item| !is_withdrawn(item)));
+                side_queues.note_compacted(priority, items.map(|item| !is_withdrawn(item)));
             }
             for item in chunks.into_items().chain(mem::take(&mut self.queue)) {
                 if is_withdrawn(&item) {
@@ -116,14 +127,14 @@ impl<T: Item> Inner<T> {
             return;
         }
         let Self { queue, lanes, bound, .. } = self;
-        let mut aside = lanes.as_mut().and_then(|lanes| lanes.aside.take());
+        let mut side_queues = lanes.as_mut().and_then(|lanes| lanes.side_queues.take());
         let lane = match (lanes.as_mut(), priority) {
             (_, Priority::Normal) => queue,
             (Some(lanes), _) => lanes.lane(queue, priority),
             (None, _) => return,
         };
-        if let Some(aside) = &mut aside {
-            aside.note_compacted(priority, lane.iter().map(|item| !is_withdrawn(item)));
+        if let Some(side_queues) = &mut side_queues {
+            side_queues.note_compacted(priority, lane.iter().map(|item| !is_withdrawn(item)));
         }
         if let Some(bound) = bound {
             bound.compact(
@@ -133,7 +144,7 @@ impl<T: Item> Inner<T> {
         }
         lane.split_off(is_withdrawn, garbage);
         if let Some(lanes) = lanes {
-            lanes.aside = aside;
+            lanes.side_queues = side_queues;
         }
     }
 
@@ -149,13 +160,13 @@ impl<T: Item> Inner<T> {
             Some(chunks) if !chunks.is_empty() => chunks.take(batch),
             _ => mem::swap(&mut self.queue, batch),
         }
-        if let Some(aside) = self.aside_mut() {
-            aside.note_left(Priority::Normal, batch.len());
+        if let Some(side_queues) = self.side_queues_mut() {
+            side_queues.note_left(Priority::Normal, batch.len());
         }
         if self.withdrawn > 0 {
             self.sort_out(batch, garbage);
         }
-        batch.iter().for_each(mark_taken);
+        batch.visit(mark_taken);
     }
 
     /// Leaves withdrawn items out of the batch.
@@ -168,7 +179,16 @@ impl<T: Item> Inner<T> {
     }
 
     /// Lets those in line in, as far as there is room. Gives the wakers of those who wait for it, if anyone got in.
+    #[inline]
     pub(super) fn admit_waiters(&mut self, garbage: &mut Vec<T>) -> Option<SmallVec<[Waker; 1]>> {
+        if self.bound.as_ref().is_some_and(|bound| bound.has_waiters()) {
+            self.admit_from_line(garbage)
+        } else {
+            None
+        }
+    }
+
+    fn admit_from_line(&mut self, garbage: &mut Vec<T>) -> Option<SmallVec<[Waker; 1]>> {
         let mut wakers = None::<SmallVec<_>>;
         while self.bound.as_ref().is_some_and(|bound| bound.has_waiters()) {
             let room = !self.is_full();
@@ -191,28 +211,37 @@ impl<T: Item> Inner<T> {
 impl<T: Item> Mailbox<T> {
     /// Lets an asker give up under the lock: its message has been taken, or is withdrawn. `give_up` says where it was,
     /// if it was in this mailbox.
-    pub(crate) fn withdraw(&self, give_up: &mut dyn FnMut() -> Option<Slot>) -> Nudge {
+    pub(crate) fn withdraw(&self, give_up: &mut dyn FnMut() -> Option<Slot>) -> Wakeup {
         // What is thrown away is dropped when the lock is released: its destructors are the user's.
         let mut garbage = Vec::new();
         let mut inner = self.lock();
-        let Some(slot) = give_up() else { return Nudge::Nothing };
+        let Some(slot) = give_up() else { return Wakeup::None };
         inner.note_withdrawn(slot, &mut garbage);
         inner.release_due();
         let wakers = inner.admit_waiters(&mut garbage);
-        let nudge = if wakers.is_some() { inner.nudge(Heeds::All) } else { Nudge::Nothing };
-        self.mind_lanes(&inner);
+        let wakeup = if wakers.is_some() { inner.wakeup(WakeOn::All) } else { Wakeup::None };
+        self.update_overtaken(&inner);
         drop(inner);
-        wakers.into_iter().flatten().for_each(Waker::wake);
+        wake_all(wakers);
         throw_away(garbage);
-        nudge
+        wakeup
+    }
+}
+
+/// Wakes the senders that were let in.
+#[inline]
+pub(super) fn wake_all(wakers: Option<SmallVec<[Waker; 1]>>) {
+    if let Some(wakers) = wakers {
+        wakers.into_iter().for_each(Waker::wake);
     }
 }
 
 /// Drops items that their askers withdrew. A forwarded message is dropped here, which runs user code.
 #[inline]
 pub(super) fn throw_away<T>(garbage: Vec<T>) {
-    if garbage.is_empty() {
-        return;
+    if garbage.capacity() == 0 {
+        // There is nothing to drop, and the compiler does not see it.
+        return mem::forget(garbage);
     }
     garbage.into_iter().for_each(discard);
 }

@@ -14,6 +14,7 @@ use crate::{Actor, Context, Handler, Message, Outcome};
 /// struct Ping(u32);
 /// impl Message for Ping {
 ///     type Reply = ();
+///     type Access = dactor_core::Exclusive;
 /// }
 ///
 /// async fn pings(system: &System) -> dactor_core::Result<()> {

@@ -1,14 +1,14 @@
-//! A dactor adapter to begin with: each actor is a tokio task that keeps its cell running.
+//! A template for a dactor adapter: each actor is a tokio task with a resident cell.
 //!
 //! Copy the package, replace the task by an actor of your runtime, and keep the tests passing. The adapter guide in
-//! dactor's `docs` says what there is to do, and in which order.
+//! dactor's `docs` describes the steps.
 
 use std::any::Any;
 
 use dactor_core::Result;
-use dactor_core::spi::{Backend, Cell, Ender, Host};
+use dactor_core::spi::{Backend, Cell, Ender, NativeHandle};
 
-/// The backend, to give to a system's builder.
+/// Creates the backend, for `SystemBuilder::backend`.
 pub fn backend() -> Template {
     Template
 }
@@ -23,21 +23,21 @@ impl Backend for Template {
     }
 
     fn spawn(&self, mut cell: Cell) -> Result<()> {
-        // Before the cell can run, and before this returns.
-        cell.bind(Native(cell.ender()));
+        // Bind before the cell can run, and before `spawn` returns.
+        cell.bind(TaskHandle(cell.ender()));
         tokio::spawn(async move {
-            // An actor runtime reports `Exit::Failed` to its supervisors here.
+            // An adapter for an actor runtime reports `Exit::Failed` to native supervisors here.
             let _exit = cell.run().await;
         });
         Ok(())
     }
 }
 
-/// The native handle, for users of the runtime. An actor runtime has its own.
-struct Native(Ender);
+/// The native handle that users of the runtime get. An actor runtime has its own.
+struct TaskHandle(Ender);
 
-// The cell stays in its task and is woken by its waker, so `wake` is left out.
-impl Host for Native {
+// A resident cell is woken by its waker, so `wake` is not implemented.
+impl NativeHandle for TaskHandle {
     fn native(&self) -> &(dyn Any + Send + Sync) {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! Every rule of dactor's conformance suite.
+//! Runs dactor's conformance suite.
 
 fn main() -> std::process::ExitCode {
     dactor_conformance::run(("adapter-template", adapter_template::backend))

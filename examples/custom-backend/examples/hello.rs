@@ -1,4 +1,4 @@
-//! An actor on a bare tokio task, and what its native handle sees of it.
+//! An actor on a bare tokio task, stopped through its native handle.
 
 use custom_backend::TasksInterop;
 use dactor_core::{Actor, Context, Handler, Message, Outcome, Result, System};
@@ -9,11 +9,12 @@ impl Actor for Greeter {}
 struct Greet(&'static str);
 impl Message for Greet {
     type Reply = String;
+    type Access = dactor_core::Exclusive;
 }
 
 impl Handler<Greet> for Greeter {
     async fn handle(&mut self, Greet(whom): Greet, ctx: &mut Context<Self>) -> Outcome<String> {
-        Ok(format!("hello {whom}, from {}", ctx.system().backend()))
+        Ok(format!("hello {whom}, from {}", ctx.system().backend_name()))
     }
 }
 

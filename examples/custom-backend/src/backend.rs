@@ -4,20 +4,20 @@ use dactor_core::spi::{Backend, Cell, exit_watch};
 use dactor_core::{Error, ErrorKind, Result};
 use tokio::sync::{Notify, oneshot};
 
-use crate::host::{self, Handle, Native};
+use crate::native::{self, Handle, TaskHandle};
 
-/// The backend on bare tokio tasks.
+/// A backend that runs every actor in a bare tokio task.
 #[derive(Debug, Clone, Copy)]
 pub struct Tasks {
     by_turns: bool,
 }
 
-/// The backend whose tasks keep their cells running, to give to a system's builder.
+/// A backend with resident cells, for `SystemBuilder::backend`.
 pub fn tasks() -> Tasks {
     Tasks { by_turns: false }
 }
 
-/// The backend whose tasks run a turn of their cell for each wake, to give to a system's builder.
+/// A backend that runs its cells by turns, for `SystemBuilder::backend`.
 pub fn tasks_by_turns() -> Tasks {
     Tasks { by_turns: true }
 }
@@ -31,9 +31,9 @@ impl Backend for Tasks {
         let (cells, arrival) = oneshot::channel();
         let (told, exit) = exit_watch();
         let wakes = Arc::new(Notify::new());
-        let task = tokio::spawn(host::live(told, arrival, wakes.clone(), self.by_turns)).abort_handle();
-        cell.bind(Native(Handle { ender: cell.ender(), exit, wakes, task }));
-        // Only now can the task run it. It comes back, and is dropped, when the runtime is shutting down.
+        let task = tokio::spawn(native::run_task(told, arrival, wakes.clone(), self.by_turns)).abort_handle();
+        cell.bind(TaskHandle(Handle { ender: cell.ender(), exit, wakes, task }));
+        // From now on the task can run the cell. `send` fails if the runtime is shutting down; the cell is dropped.
         cells
             .send(cell)
             .map_err(|_cell| Error::new(ErrorKind::Backend).because("the runtime takes no more tasks"))

@@ -2,9 +2,9 @@ use dactor_core::{Actor, ActorRef};
 
 use crate::Handle;
 
-/// The way from a dactor ref to its task.
+/// Returns the native handle of a dactor actor.
 pub trait TasksInterop {
-    /// The native handle, when the actor runs on a task of this backend and has started.
+    /// The native handle, if the actor runs on this backend and has started.
     fn task(&self) -> Option<&Handle>;
 }
 

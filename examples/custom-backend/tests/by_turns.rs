@@ -1,4 +1,4 @@
-//! Every rule of dactor's conformance suite, on tasks that run their cells by turns.
+//! Runs dactor's conformance suite on cells that run by turns.
 
 mod probe;
 

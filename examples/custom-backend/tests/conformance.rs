@@ -1,4 +1,4 @@
-//! Every rule of dactor's conformance suite, on tasks that keep their cells running.
+//! Runs dactor's conformance suite on resident cells.
 
 mod probe;
 

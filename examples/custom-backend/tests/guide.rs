@@ -1,4 +1,4 @@
-//! `docs/adapter-guide.md` and this package do not differ.
+//! Checks that `docs/adapter-guide.md` quotes this package completely and correctly.
 
 use std::collections::HashSet;
 use std::fs;
@@ -9,7 +9,7 @@ use dactor_conformance::{Tag, rules};
 const QUOTED: [&str; 9] = [
     "Cargo.toml",
     "src/lib.rs",
-    "src/host.rs",
+    "src/native.rs",
     "src/backend.rs",
     "src/interop.rs",
     "examples/hello.rs",
@@ -27,7 +27,7 @@ fn guide() -> String {
     read("../../docs/adapter-guide.md")
 }
 
-/// The lines without indentation, and without blank ones.
+/// The non-blank lines, without indentation.
 fn lines(text: &str) -> Vec<String> {
     text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
 }
@@ -44,7 +44,7 @@ fn blocks(page: &str) -> Vec<(String, String)> {
     blocks
 }
 
-/// What is right in a block that shows a mistake and its correction.
+/// The corrected code of a diff block that shows a mistake and its fix.
 fn corrected(diff: &str) -> String {
     let kept = diff.lines().filter(|line| !line.starts_with('-'));
     kept.map(|line| line.get(1..).unwrap_or_default()).collect::<Vec<_>>().join("\n")

@@ -1,137 +1,145 @@
-//! Each message is handled once or accounted for once, and each ask is answered once, with the truth.
+//! Each message is handled once or reported once, and each ask gets one answer that matches the history.
 
 use dactor_core::ErrorKind;
 
-use super::{Letter, Model};
-use crate::random::history::{Ended, What, Who};
-use crate::random::program::{Full, How};
+use super::{MessageRecord, Model};
+use crate::random::history::{HandlerEnd, Observation, Sender};
+use crate::random::program::{OverflowPolicy, SendMethod};
 
 pub(super) fn check(model: &Model<'_>) -> Option<String> {
-    let whole = |letter: &Letter| at_most_once(model, letter).or_else(|| accounted(model, letter));
-    let asked = |letter: &Letter| answered(model, letter).or_else(|| withdrawn(model, letter));
-    let mut letters = model.letters.values();
-    letters.find_map(|letter| whole(letter).or_else(|| asked(letter))).or_else(|| unheard(model))
+    let whole = |record: &MessageRecord| at_most_once(model, record).or_else(|| accounted(model, record));
+    let asked = |record: &MessageRecord| answered(model, record).or_else(|| withdrawn(model, record));
+    let mut records = model.records.values();
+    records.find_map(|record| whole(record).or_else(|| asked(record))).or_else(|| unheard(model))
 }
 
-fn at_most_once(model: &Model<'_>, letter: &Letter) -> Option<String> {
-    let (handled, dead) = (letter.handled(), letter.dead.len());
+fn at_most_once(model: &Model<'_>, record: &MessageRecord) -> Option<String> {
+    let (handled, dead) = (record.handled(), record.dead.len());
     if handled + dead > 1 {
         return Some(format!(
             "{} was handled {handled} times and is a dead letter {dead} times",
-            letter.text()
+            record.text()
         ));
     }
-    let full = letter.dead.iter().any(|(_, kind)| *kind == ErrorKind::MailboxFull);
-    if letter.how == How::Pipe && full {
+    let full = record.dead.iter().any(|(_, kind)| *kind == ErrorKind::MailboxFull);
+    if record.how == SendMethod::Pipe && full {
         return Some(format!(
-            "{}: the result of a pipe is lost because its own mailbox is full",
-            letter.text()
+            "{}: a piped result was lost because the actor's own mailbox is full",
+            record.text()
         ));
     }
-    let overflow = model.specs.get(&letter.to).and_then(|spec| spec.bounded);
-    if letter.how == How::Forward && full && overflow.is_some_and(|(_, full)| full == Full::Block) {
-        return Some(format!("{}: forwarded to a full mailbox that blocks, and lost", letter.text()));
+    let overflow = model.specs.get(&record.to).and_then(|spec| spec.bounded);
+    if record.how == SendMethod::Forward
+        && full
+        && overflow.is_some_and(|(_, full)| full == OverflowPolicy::Block)
+    {
+        return Some(format!(
+            "{}: was forwarded to a full mailbox with `Overflow::Block`, and lost",
+            record.text()
+        ));
     }
     None
 }
 
-fn accounted(model: &Model<'_>, letter: &Letter) -> Option<String> {
-    let (handled, dead) = (letter.handled(), letter.dead.len());
-    let text = letter.text();
-    match letter.how {
-        How::Select => (letter.sent.is_some() && handled + dead == 0)
+fn accounted(model: &Model<'_>, record: &MessageRecord) -> Option<String> {
+    let (handled, dead) = (record.handled(), record.dead.len());
+    let text = record.text();
+    match record.how {
+        SendMethod::Select => (record.sent.is_some() && handled + dead == 0)
             .then(|| format!("{text} was neither handled nor a dead letter")),
-        How::Tell | How::Send | How::TryTell => match letter.sent {
+        SendMethod::Tell | SendMethod::Send | SendMethod::TryTell => match record.sent {
             Some((_, None)) if handled + dead == 0 => {
-                Some(format!("{text} was accepted, and neither handled nor a dead letter"))
+                Some(format!("{text} was accepted, but neither handled nor a dead letter"))
             }
             Some((_, Some(kind))) if handled > 0 => {
                 Some(format!("{text} was refused ({kind:?}) and handled"))
             }
-            Some((_, Some(kind))) if letter.how == How::TryTell && dead > 0 => {
-                Some(format!("{text} was handed back ({kind:?}), and is a dead letter, too"))
+            Some((_, Some(kind))) if record.how == SendMethod::TryTell && dead > 0 => {
+                Some(format!("{text} was returned to the sender ({kind:?}) and is also a dead letter"))
             }
-            Some((_, Some(kind))) if letter.how != How::TryTell && dead == 0 => {
-                Some(format!("{text} was refused ({kind:?}), and is no dead letter"))
+            Some((_, Some(kind))) if record.how != SendMethod::TryTell && dead == 0 => {
+                Some(format!("{text} was refused ({kind:?}) and is not a dead letter"))
             }
             _ => None,
         },
-        How::Forward => {
-            let origin = letter.origin.and_then(|origin| model.letters.get(&origin));
+        SendMethod::Forward => {
+            let origin = record.origin.and_then(|origin| model.records.get(&origin));
             let told = origin.is_some_and(|origin| !origin.is_ask() && origin.origin.is_none());
-            (told && letter.accepted().is_some() && handled + dead == 0)
-                .then(|| format!("{text} was accepted, and neither handled nor a dead letter"))
+            (told && record.accepted().is_some() && handled + dead == 0)
+                .then(|| format!("{text} was accepted, but neither handled nor a dead letter"))
         }
-        How::Ask | How::Enqueue | How::Timer | How::Pipe | How::Item => None,
+        SendMethod::Ask | SendMethod::Enqueue | SendMethod::Timer | SendMethod::Pipe | SendMethod::Item => {
+            None
+        }
     }
 }
 
-/// What an asker is told is what has happened.
-fn answered(model: &Model<'_>, letter: &Letter) -> Option<String> {
-    if !letter.is_ask() {
+/// The answer of an ask matches the history.
+fn answered(model: &Model<'_>, record: &MessageRecord) -> Option<String> {
+    if !record.is_ask() {
         return None;
     }
-    let text = letter.text();
-    let Some((_, reply)) = letter.answer else {
-        return letter.withdrawn.is_none().then(|| format!("{text} was never answered"));
+    let text = record.text();
+    let Some((_, reply)) = record.answer else {
+        return record.withdrawn.is_none().then(|| format!("{text} was never answered"));
     };
-    let passed_on = letter.ended(Ended::Forwarded) || letter.ended(Ended::ForwardRefused);
-    let ended = |how| letter.ended(how) || passed_on;
+    let passed_on = record.ended(HandlerEnd::Forwarded) || record.ended(HandlerEnd::ForwardRefused);
+    let ended = |how| record.ended(how) || passed_on;
     let truth = match reply {
-        Ok(by) if by == letter.id => letter.handled() == 1 && letter.dead.is_empty(),
+        Ok(by) if by == record.id => record.handled() == 1 && record.dead.is_empty(),
         Ok(_) => passed_on,
-        Err(ErrorKind::Failed) => ended(Ended::Failed) || ended(Ended::StashFull),
-        Err(ErrorKind::Panicked) => ended(Ended::Panicked),
-        Err(ErrorKind::NoReply) => ended(Ended::Promised),
-        // One that an interceptor has seen is told to its asker only.
-        Err(ErrorKind::Stopped) if letter.handled() == 0 => {
-            letter.dead.len() == 1 || model.specs.get(&letter.to).is_some_and(|spec| spec.inbound.is_some())
+        Err(ErrorKind::Failed) => ended(HandlerEnd::Failed) || ended(HandlerEnd::StashFull),
+        Err(ErrorKind::Panicked) => ended(HandlerEnd::Panicked),
+        Err(ErrorKind::NoReply) => ended(HandlerEnd::Promised),
+        // A message that an interceptor saw is reported to its asker only.
+        Err(ErrorKind::Stopped) if record.handled() == 0 => {
+            record.dead.len() == 1 || model.specs.get(&record.to).is_some_and(|spec| spec.inbound.is_some())
         }
-        Err(ErrorKind::Stopped) => ended(Ended::Cut),
-        Err(ErrorKind::MailboxFull | ErrorKind::Overloaded) => letter.dead.len() == 1 || passed_on,
+        Err(ErrorKind::Stopped) => ended(HandlerEnd::Cut),
+        Err(ErrorKind::MailboxFull | ErrorKind::Overloaded) => record.dead.len() == 1 || passed_on,
         Err(ErrorKind::AskedItself) => {
-            letter.by == Who::Actor(letter.to) || letter.by == Who::Hook(letter.to)
+            record.by == Sender::Actor(record.to) || record.by == Sender::Hook(record.to)
         }
-        // The others name what the caller did, or are newer than this list.
+        // The other errors depend on the caller, or are newer than this list.
         Err(_) => true,
     };
     (!truth).then(|| {
-        let (handled, dead) = (letter.handled(), letter.dead.len());
+        let (handled, dead) = (record.handled(), record.dead.len());
         format!(
             "{text} was answered {reply:?}; handled {handled} times {:?}, dead letters: {dead}",
-            letter.ends
+            record.ends
         )
     })
 }
 
-/// An ask that was given up is not handled any more, and is nobody's loss.
-fn withdrawn(model: &Model<'_>, letter: &Letter) -> Option<String> {
-    let gone = letter.given_up().filter(|_| letter.is_ask())?;
-    // An interceptor that has seen it may have let it wait, and is told what became of it.
-    let seen = model.specs.get(&letter.to).is_some_and(|spec| spec.inbound.is_some());
+/// An ask that was given up is not handled afterwards and is no dead letter.
+fn withdrawn(model: &Model<'_>, record: &MessageRecord) -> Option<String> {
+    let gone = record.given_up().filter(|_| record.is_ask())?;
+    // An interceptor that saw the message may have delayed it, and is told how it ended.
+    let seen = model.specs.get(&record.to).is_some_and(|spec| spec.inbound.is_some());
     let after = |(at, kind): &&(usize, ErrorKind)| *at > gone && !(seen && *kind == ErrorKind::Cancelled);
-    // In real time the end of the actor may have refused it while its asker gave up.
-    if let Some((_, kind)) = letter.dead.iter().find(after).filter(|_| model.is_exact()) {
-        return Some(format!("{} was given up by its asker, and is a dead letter ({kind:?})", letter.text()));
+    // In real time the ending actor may refuse the message while its asker gives up.
+    if let Some((_, kind)) = record.dead.iter().find(after).filter(|_| model.is_exact()) {
+        return Some(format!("{} was given up by its asker, and is a dead letter ({kind:?})", record.text()));
     }
-    let began = letter.begins.iter().any(|at| *at > gone);
-    (began && model.is_exact()).then(|| format!("{} was handled after its asker gave up", letter.text()))
+    let began = record.begins.iter().any(|at| *at > gone);
+    (began && model.is_exact()).then(|| format!("{} was handled after its asker gave up", record.text()))
 }
 
-/// A reply that is not wanted any more is a dead letter, once.
+/// A reply whose asker gave up is one dead letter.
 fn unheard(model: &Model<'_>) -> Option<String> {
     if !model.is_exact() {
         return None;
     }
     model.specs.keys().find_map(|actor| {
-        let letters = model.places().filter(|(_, what)| {
-            matches!(what, What::DeadLetter { actor: Some(of), kind: ErrorKind::AskerGone, .. } if of == actor)
+        let replies = model.observations().filter(|(_, what)| {
+            matches!(what, Observation::DeadLetter { actor: Some(of), kind: ErrorKind::AskerGone, .. } if of == actor)
         });
-        let letters = letters.count();
-        let most = |letter: &&Letter| letter.to == *actor && letter.given_up().is_some() && letter.handled() > 0;
-        let most = model.letters.values().filter(most).count();
-        let forwards = model.letters.values().filter(|letter| letter.to == *actor && letter.how == How::Forward);
-        (letters > most + forwards.count())
-            .then(|| format!("a{actor} has {letters} unwanted replies, and only {most} asks were given up in time"))
+        let replies = replies.count();
+        let most = |record: &&MessageRecord| record.to == *actor && record.given_up().is_some() && record.handled() > 0;
+        let most = model.records.values().filter(most).count();
+        let forwards = model.records.values().filter(|record| record.to == *actor && record.how == SendMethod::Forward);
+        (replies > most + forwards.count())
+            .then(|| format!("a{actor} has {replies} dead-lettered replies, but only {most} of its asks were given up"))
     })
 }

@@ -1,56 +1,57 @@
-//! One thing at a time, hooks in their order, and nothing after the end.
+//! An actor runs one handler or hook at a time, hooks run in order, and nothing runs after the end.
 
 use std::collections::BTreeMap;
 
 use super::Model;
-use crate::random::history::{Moment, Reason, What, Which};
+use crate::random::history::{HookKind, HookMoment, Observation, Reason};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Phase {
     #[default]
-    Unborn,
-    InHook(Which),
+    NotStarted,
+    InHook(HookKind),
     Running,
-    /// A hook failed, or the last has run.
+    /// A hook failed, or the last hook has run.
     Over,
     Ended,
 }
 
 #[derive(Default)]
-struct Life {
+struct Lifecycle {
     phase: Phase,
     instance: u64,
     dropped: Option<u64>,
     open: Option<u64>,
     stopped: bool,
-    troubled: bool,
+    had_failure: bool,
 }
 
 pub(super) fn check(model: &Model<'_>) -> Option<String> {
-    let mut lives: BTreeMap<usize, Life> = BTreeMap::new();
-    // A failure may concern parents and siblings: they may be stopped while they are restarted.
-    let failed =
-        |what: &What| matches!(what, What::Failed { .. } | What::Stopped { reason: Reason::Failed(_), .. });
-    let troubled = model.places().any(|(_, what)| failed(what));
-    model.places().find_map(|(_, what)| {
+    let mut lives: BTreeMap<usize, Lifecycle> = BTreeMap::new();
+    // A failure may affect parents and siblings, which may be stopped during a restart.
+    let failed = |what: &Observation| {
+        matches!(what, Observation::Failed { .. } | Observation::Stopped { reason: Reason::Failed(_), .. })
+    };
+    let had_failure = model.observations().any(|(_, what)| failed(what));
+    model.observations().find_map(|(_, what)| {
         let actor = match *what {
-            What::Begin { actor, .. }
-            | What::End { actor, .. }
-            | What::Hook { actor, .. }
-            | What::Dropped { actor, .. }
-            | What::Stopped { actor, .. } => actor,
-            What::Terminated { by, .. } => by,
+            Observation::Begin { actor, .. }
+            | Observation::End { actor, .. }
+            | Observation::Hook { actor, .. }
+            | Observation::Dropped { actor, .. }
+            | Observation::Stopped { actor, .. } => actor,
+            Observation::Terminated { by, .. } => by,
             _ => return None,
         };
-        let life = lives.entry(actor).or_insert_with(|| Life { troubled, ..Life::default() });
+        let life = lives.entry(actor).or_insert_with(|| Lifecycle { had_failure, ..Lifecycle::default() });
         life.see(what).map(|wrong| format!("a{actor}: {wrong} ({what:?})"))
     })
 }
 
-impl Life {
-    fn see(&mut self, what: &What) -> Option<&'static str> {
+impl Lifecycle {
+    fn see(&mut self, what: &Observation) -> Option<&'static str> {
         match *what {
-            What::Begin { id, instance, .. } => {
+            Observation::Begin { id, instance, .. } => {
                 if self.phase != Phase::Running || instance != self.instance {
                     return Some("a handler begins while the actor does not run");
                 }
@@ -58,52 +59,56 @@ impl Life {
                     return Some("a handler begins while another one runs");
                 }
             }
-            What::Terminated { .. } if self.open.is_some() || self.phase != Phase::Running => {
-                return Some("a notice is handled while something else is");
+            Observation::Terminated { .. } if self.open.is_some() || self.phase != Phase::Running => {
+                return Some("`Terminated` is handled while a handler or hook runs");
             }
-            What::End { id, how, .. } => {
-                self.troubled |= !matches!(how, crate::random::history::Ended::Replied);
+            Observation::End { id, how, .. } => {
+                self.had_failure |= !matches!(how, crate::random::history::HandlerEnd::Replied);
                 if self.open.take() != Some(id) {
-                    return Some("another handler ends than the one that began");
+                    return Some("the handler that ends is not the one that began");
                 }
             }
-            What::Hook { instance, which, moment: Moment::Begin, .. } => return self.hook(which, instance),
-            What::Hook { which, moment, .. } => {
-                self.troubled |= moment != Moment::Done;
+            Observation::Hook { instance, which, moment: HookMoment::Begin, .. } => {
+                return self.hook(which, instance);
+            }
+            Observation::Hook { which, moment, .. } => {
+                self.had_failure |= moment != HookMoment::Done;
                 if self.phase != Phase::InHook(which) {
-                    return Some("another hook ends than the one that began");
+                    return Some("the hook that ends is not the one that began");
                 }
                 self.phase = match (which, moment) {
-                    (Which::Stop, _) => Phase::Over,
-                    (Which::Error, _) => Phase::Running,
-                    (_, Moment::Done) => Phase::Running,
+                    (HookKind::Stop, _) => Phase::Over,
+                    (HookKind::Error, _) => Phase::Running,
+                    (_, HookMoment::Done) => Phase::Running,
                     _ => Phase::Over,
                 };
             }
-            What::Dropped { instance, .. } => self.dropped = Some(instance),
-            What::Stopped { reason, .. } => return self.end(reason),
+            Observation::Dropped { instance, .. } => self.dropped = Some(instance),
+            Observation::Stopped { reason, .. } => return self.end(reason),
             _ => {}
         }
         None
     }
 
-    fn hook(&mut self, which: Which, instance: u64) -> Option<&'static str> {
+    fn hook(&mut self, which: HookKind, instance: u64) -> Option<&'static str> {
         let before = std::mem::replace(&mut self.phase, Phase::InHook(which));
         if self.open.is_some() {
             return Some("a hook begins while a handler runs");
         }
         match which {
-            Which::Start if before != Phase::Unborn => Some("`on_start` runs again"),
-            Which::Restart if self.dropped != Some(self.instance) => {
-                Some("`on_restart` runs before the old instance is gone")
+            HookKind::Start if before != Phase::NotStarted => Some("`on_start` runs again"),
+            HookKind::Restart if self.dropped != Some(self.instance) => {
+                Some("`on_restart` runs before the old instance is dropped")
             }
-            Which::Restart if instance <= self.instance => Some("`on_restart` runs on an old instance"),
-            Which::Restart => {
+            HookKind::Restart if instance <= self.instance => Some("`on_restart` runs on an old instance"),
+            HookKind::Restart => {
                 self.instance = instance;
                 None
             }
-            Which::Error if before != Phase::Running => Some("`on_error` runs while the actor does not run"),
-            Which::Stop if before != Phase::Running || std::mem::replace(&mut self.stopped, true) => {
+            HookKind::Error if before != Phase::Running => {
+                Some("`on_error` runs while the actor does not run")
+            }
+            HookKind::Stop if before != Phase::Running || std::mem::replace(&mut self.stopped, true) => {
                 Some("`on_stop` runs on an actor that does not run")
             }
             _ => None,
@@ -113,15 +118,15 @@ impl Life {
     fn end(&mut self, reason: Reason) -> Option<&'static str> {
         let before = std::mem::replace(&mut self.phase, Phase::Ended);
         if before == Phase::Ended {
-            return Some("it ends twice");
+            return Some("the actor ends twice");
         }
         if self.open.is_some() || matches!(before, Phase::InHook(_)) {
-            return Some("it ends while its code runs");
+            return Some("the actor ends while its code runs");
         }
         if self.dropped != Some(self.instance) {
-            return Some("it ends before its instance is gone");
+            return Some("the actor ends before its instance is dropped");
         }
-        let ordinary = matches!(reason, Reason::Stopped | Reason::Drained) && !self.troubled;
-        (ordinary && !self.stopped).then_some("it ends without `on_stop`")
+        let ordinary = matches!(reason, Reason::Stopped | Reason::Drained) && !self.had_failure;
+        (ordinary && !self.stopped).then_some("the actor ends without `on_stop`")
     }
 }

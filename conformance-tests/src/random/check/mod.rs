@@ -1,4 +1,4 @@
-//! What must hold, whatever the program was.
+//! The properties that every history must have.
 
 mod accounts;
 mod capacity;
@@ -11,13 +11,14 @@ use std::collections::BTreeMap;
 
 use dactor_core::ErrorKind;
 
-use super::execute::{Runtime, gave_up};
-use super::history::{Ended, Entry, What, Who};
-use super::program::{How, Lane, Program, Spawn};
+use super::history::{Entry, HandlerEnd, Observation, Sender};
+use super::program::{Lane, Program, SendMethod, Spawn};
+use super::run::Runtime;
+use super::send::gave_up;
 
-/// The first thing that must not be, or nothing.
+/// The first violation, if any.
 pub(super) fn check(program: &Program, entries: &[Entry], runtime: Runtime) -> Option<String> {
-    if let Some(entry) = entries.iter().find(|entry| matches!(entry.what, What::Wrong(_))) {
+    if let Some(entry) = entries.iter().find(|entry| matches!(entry.what, Observation::Violation(_))) {
         return Some(format!("{:?}", entry.what));
     }
     let model = Model::new(program, entries, runtime);
@@ -29,50 +30,50 @@ pub(super) fn check(program: &Program, entries: &[Entry], runtime: Runtime) -> O
         .or_else(|| ends::check(&model))
 }
 
-/// All that was observed of one message. Numbers are places in the history.
-pub(super) struct Letter {
+/// All observations of one message, as indices into the history.
+pub(super) struct MessageRecord {
     id: u64,
     send: usize,
-    by: Who,
+    by: Sender,
     to: usize,
-    how: How,
+    how: SendMethod,
     lane: Lane,
     sent: Option<(usize, Option<ErrorKind>)>,
     answer: Option<(usize, Result<u64, ErrorKind>)>,
     withdrawn: Option<usize>,
     begins: Vec<usize>,
-    ends: Vec<(usize, Ended)>,
+    ends: Vec<(usize, HandlerEnd)>,
     dead: Vec<(usize, ErrorKind)>,
     /// The message whose handler forwarded it.
     origin: Option<u64>,
 }
 
-impl Letter {
+impl MessageRecord {
     fn is_ask(&self) -> bool {
-        matches!(self.how, How::Ask | How::Enqueue)
+        matches!(self.how, SendMethod::Ask | SendMethod::Enqueue)
     }
 
-    /// How often it was handled for good: stashed is not handled.
+    /// How often the message was handled; stashing does not count.
     fn handled(&self) -> usize {
-        self.begins.len() - self.ends.iter().filter(|(_, how)| *how == Ended::Stashed).count()
+        self.begins.len() - self.ends.iter().filter(|(_, how)| *how == HandlerEnd::Stashed).count()
     }
 
-    fn ended(&self, wanted: Ended) -> bool {
+    fn ended(&self, wanted: HandlerEnd) -> bool {
         self.ends.iter().any(|(_, how)| *how == wanted)
     }
 
-    /// When its asker, or the sender in line, gave up.
+    /// When its asker, or the sender waiting for room, gave up.
     fn given_up(&self) -> Option<usize> {
         let timed_out = self.answer.filter(|(_, reply)| reply.is_err_and(gave_up)).map(|(at, _)| at);
         self.withdrawn.or(timed_out)
     }
 
-    /// Whether the mailbox surely took it when the call returned.
+    /// When the mailbox has certainly accepted the message.
     fn accepted(&self) -> Option<usize> {
         self.sent.filter(|(_, error)| error.is_none()).map(|(at, _)| at)
     }
 
-    /// When it surely waits no longer, as far as anyone could see.
+    /// When the message has certainly left the mailbox.
     fn gone(&self) -> usize {
         let refused = self.sent.filter(|(_, error)| error.is_some()).map(|(at, _)| at);
         let answered = self.answer.filter(|(_, reply)| reply.is_err()).map(|(at, _)| at);
@@ -85,12 +86,12 @@ impl Letter {
     }
 }
 
-/// The history, by message and by actor.
+/// The history by message and by actor.
 pub(super) struct Model<'a> {
     program: &'a Program,
     entries: &'a [Entry],
     runtime: Runtime,
-    letters: BTreeMap<u64, Letter>,
+    records: BTreeMap<u64, MessageRecord>,
     specs: BTreeMap<usize, &'a Spawn>,
     parents: BTreeMap<usize, usize>,
 }
@@ -99,7 +100,7 @@ impl<'a> Model<'a> {
     fn new(program: &'a Program, entries: &'a [Entry], runtime: Runtime) -> Self {
         let specs = program.spawns().into_iter().map(|spec| (spec.slot, spec)).collect();
         let mut model =
-            Self { program, entries, runtime, letters: BTreeMap::new(), specs, parents: BTreeMap::new() };
+            Self { program, entries, runtime, records: BTreeMap::new(), specs, parents: BTreeMap::new() };
         let mut open: BTreeMap<usize, u64> = BTreeMap::new();
         for (at, entry) in entries.iter().enumerate() {
             model.read(at, &entry.what, &mut open);
@@ -107,16 +108,16 @@ impl<'a> Model<'a> {
         model
     }
 
-    fn read(&mut self, at: usize, what: &What, open: &mut BTreeMap<usize, u64>) {
+    fn read(&mut self, at: usize, what: &Observation, open: &mut BTreeMap<usize, u64>) {
         match *what {
-            What::Send { id, by, to, how, lane } => {
+            Observation::Send { id, by, to, how, lane } => {
                 let origin = match by {
-                    Who::Actor(actor) if how == How::Forward => open.get(&actor).copied(),
+                    Sender::Actor(actor) if how == SendMethod::Forward => open.get(&actor).copied(),
                     _ => None,
                 };
                 let (begins, ends, dead) = (Vec::new(), Vec::new(), Vec::new());
                 let (sent, answer, withdrawn) = (None, None, None);
-                let letter = Letter {
+                let record = MessageRecord {
                     id,
                     send: at,
                     by,
@@ -131,29 +132,29 @@ impl<'a> Model<'a> {
                     dead,
                     origin,
                 };
-                self.letters.insert(id, letter);
+                self.records.insert(id, record);
             }
-            What::Sent { id, error } => self.letter(id, |letter| letter.sent = Some((at, error))),
-            What::Answer { id, reply } => self.letter(id, |letter| letter.answer = Some((at, reply))),
-            What::Withdrawn { id } => self.letter(id, |letter| letter.withdrawn = Some(at)),
-            What::Begin { id, actor, .. } => {
+            Observation::Sent { id, error } => self.record(id, |record| record.sent = Some((at, error))),
+            Observation::Answer { id, reply } => self.record(id, |record| record.answer = Some((at, reply))),
+            Observation::Withdrawn { id } => self.record(id, |record| record.withdrawn = Some(at)),
+            Observation::Begin { id, actor, .. } => {
                 open.insert(actor, id);
-                self.letter(id, |letter| letter.begins.push(at));
+                self.record(id, |record| record.begins.push(at));
             }
-            What::End { id, how, .. } => self.letter(id, |letter| letter.ends.push((at, how))),
-            What::DeadLetter { id: Some(id), kind, .. } => {
-                self.letter(id, |letter| letter.dead.push((at, kind)));
+            Observation::End { id, how, .. } => self.record(id, |record| record.ends.push((at, how))),
+            Observation::DeadLetter { id: Some(id), kind, .. } => {
+                self.record(id, |record| record.dead.push((at, kind)));
             }
-            What::Spawn { actor, parent: Some(parent) } => {
+            Observation::Spawn { actor, parent: Some(parent) } => {
                 self.parents.insert(actor, parent);
             }
             _ => {}
         }
     }
 
-    fn letter(&mut self, id: u64, change: impl FnOnce(&mut Letter)) {
-        if let Some(letter) = self.letters.get_mut(&id) {
-            change(letter);
+    fn record(&mut self, id: u64, change: impl FnOnce(&mut MessageRecord)) {
+        if let Some(record) = self.records.get_mut(&id) {
+            change(record);
         }
     }
 
@@ -170,12 +171,12 @@ impl<'a> Model<'a> {
         if self.is_exact() { self.program.grace } else { 10_000 }
     }
 
-    /// An actor and those above it.
-    fn line(&self, actor: usize) -> impl Iterator<Item = usize> + '_ {
+    /// An actor and its ancestors.
+    fn ancestry(&self, actor: usize) -> impl Iterator<Item = usize> + '_ {
         std::iter::successors(Some(actor), |actor| self.parents.get(actor).copied())
     }
 
-    fn places(&self) -> impl Iterator<Item = (usize, &What)> {
+    fn observations(&self) -> impl Iterator<Item = (usize, &Observation)> {
         self.entries.iter().enumerate().map(|(at, entry)| (at, &entry.what))
     }
 }

@@ -1,10 +1,10 @@
-//! The order of messages: that of each sender in each lane, higher lanes first, and stashed messages in front.
+//! The order of messages: FIFO per sender and lane, higher lanes first, unstashed messages before queued ones.
 
 use std::collections::BTreeMap;
 
-use super::{Letter, Model};
-use crate::random::history::{Ended, Moment, What, Which, Who};
-use crate::random::program::{Full, How, Lane};
+use super::{MessageRecord, Model};
+use crate::random::history::{HandlerEnd, HookKind, HookMoment, Observation, Sender};
+use crate::random::program::{Lane, OverflowPolicy, SendMethod};
 
 pub(super) fn check(model: &Model<'_>) -> Option<String> {
     fifo(model).or_else(
@@ -14,101 +14,110 @@ pub(super) fn check(model: &Model<'_>) -> Option<String> {
     )
 }
 
-/// Of one sender's messages in one lane, the earlier is handled first.
+/// Messages of one sender in one lane are handled in the order of sending.
 fn fifo(model: &Model<'_>) -> Option<String> {
-    let mut last: BTreeMap<(Who, usize, Lane), &Letter> = BTreeMap::new();
-    for letter in model.letters.values() {
-        let ordered = matches!(letter.how, How::Tell | How::TryTell | How::Send | How::Enqueue);
-        if !ordered || letter.by == Who::Task {
+    let mut last: BTreeMap<(Sender, usize, Lane), &MessageRecord> = BTreeMap::new();
+    for record in model.records.values() {
+        let ordered = matches!(
+            record.how,
+            SendMethod::Tell | SendMethod::TryTell | SendMethod::Send | SendMethod::Enqueue
+        );
+        if !ordered || record.by == Sender::Task {
             continue;
         }
-        let Some(first) = letter.begins.first() else { continue };
-        let key = (letter.by, letter.to, letter.lane);
+        let Some(first) = record.begins.first() else { continue };
+        let key = (record.by, record.to, record.lane);
         if let Some(before) = last.get(&key)
             && before.begins.first() > Some(first)
         {
             return Some(format!(
                 "{} was handled before {}, which was sent earlier",
-                letter.text(),
+                record.text(),
                 before.text()
             ));
         }
-        last.insert(key, letter);
+        last.insert(key, record);
     }
     None
 }
 
-/// What waits in the mailbox of one actor, as far as it is certain.
-fn surely_waits(model: &Model<'_>, letter: &Letter, at: usize) -> bool {
-    let blocks = model.specs.get(&letter.to).and_then(|spec| spec.bounded);
-    let in_line = blocks.is_some_and(|(_, full)| full == Full::Block) && letter.is_ask();
-    let counts = matches!(letter.how, How::Tell | How::TryTell | How::Enqueue) && !in_line;
-    counts && letter.accepted().is_some_and(|accepted| accepted < at) && letter.gone() > at
+/// Whether the message is certainly in the mailbox.
+fn surely_waits(model: &Model<'_>, record: &MessageRecord, at: usize) -> bool {
+    let blocks = model.specs.get(&record.to).and_then(|spec| spec.bounded);
+    let in_line = blocks.is_some_and(|(_, full)| full == OverflowPolicy::Block) && record.is_ask();
+    let counts =
+        matches!(record.how, SendMethod::Tell | SendMethod::TryTell | SendMethod::Enqueue) && !in_line;
+    counts && record.accepted().is_some_and(|accepted| accepted < at) && record.gone() > at
 }
 
-/// A lower lane gets one turn of eight while a higher one waits: two in a row are too many.
+/// While a higher lane has messages, a lower lane gets one of eight turns: never two in a row.
 fn lanes(model: &Model<'_>) -> Option<String> {
     let mut passed: BTreeMap<usize, (Lane, u64)> = BTreeMap::new();
-    for (at, what) in model.places() {
-        let What::Begin { id, actor, .. } = what else {
-            if let What::Terminated { by, .. } = what {
+    for (at, what) in model.observations() {
+        let Observation::Begin { id, actor, .. } = what else {
+            if let Observation::Terminated { by, .. } = what {
                 passed.remove(by);
             }
             continue;
         };
-        let Some(letter) = model.letters.get(id) else { continue };
-        let withdrawn = |other: &Letter| other.to == *actor && other.given_up().is_some();
+        let Some(record) = model.records.get(id) else { continue };
+        let withdrawn = |other: &MessageRecord| other.to == *actor && other.given_up().is_some();
         let higher = model
-            .letters
+            .records
             .values()
-            .find(|other| other.to == *actor && other.lane > letter.lane && surely_waits(model, other, at));
+            .find(|other| other.to == *actor && other.lane > record.lane && surely_waits(model, other, at));
         let inbound = model.specs.get(actor).is_some_and(|spec| spec.inbound.is_some());
-        let Some(higher) = higher.filter(|_| !inbound && !model.letters.values().any(withdrawn)) else {
+        let Some(higher) = higher.filter(|_| !inbound && !model.records.values().any(withdrawn)) else {
             passed.remove(actor);
             continue;
         };
-        if let Some((lane, before)) = passed.insert(*actor, (letter.lane, *id))
-            && lane == letter.lane
+        if let Some((lane, before)) = passed.insert(*actor, (record.lane, *id))
+            && lane == record.lane
         {
-            let text = "were handled one after the other while a higher message waited";
-            return Some(format!("#{before} and {} {text}: {}", letter.text(), higher.text()));
+            let text = "were handled in a row while a message of a higher lane waited";
+            return Some(format!("#{before} and {} {text}: {}", record.text(), higher.text()));
         }
     }
     None
 }
 
-/// What was unstashed comes before the rest of its lane.
+/// Unstashed messages precede the other messages of their lane.
 fn unstashed_first(model: &Model<'_>) -> Option<String> {
     let mut held: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
     let mut released: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
-    for (at, what) in model.places() {
+    for (at, what) in model.observations() {
         match *what {
-            What::End { id, actor, how: Ended::Stashed } => held.entry(actor).or_default().push(id),
+            Observation::End { id, actor, how: HandlerEnd::Stashed } => {
+                held.entry(actor).or_default().push(id)
+            }
             // A restart puts the stash back.
-            What::Unstash { actor }
-            | What::Hook { actor, which: Which::Restart, moment: Moment::Done, .. } => {
+            Observation::Unstash { actor }
+            | Observation::Hook { actor, which: HookKind::Restart, moment: HookMoment::Done, .. } => {
                 let back = held.remove(&actor).unwrap_or_default();
                 released.entry(actor).or_default().extend(back);
             }
-            What::Begin { id, actor, .. } => {
+            Observation::Begin { id, actor, .. } => {
                 let waiting = released.entry(actor).or_default();
                 if let Some(place) = waiting.iter().position(|other| *other == id) {
                     waiting.remove(place);
                     continue;
                 }
-                let Some(letter) = model.letters.get(&id) else { continue };
-                // An interceptor may have refused what was in front.
+                let Some(record) = model.records.get(&id) else { continue };
+                // An interceptor may have refused the message in front.
                 let inbound = model.specs.get(&actor).is_some_and(|spec| spec.inbound.is_some());
-                let notice =
-                    inbound || matches!(letter.how, How::Timer | How::Item | How::Pipe | How::Forward);
+                let notice = inbound
+                    || matches!(
+                        record.how,
+                        SendMethod::Timer | SendMethod::Item | SendMethod::Pipe | SendMethod::Forward
+                    );
                 let passed_over = waiting
                     .iter()
-                    .filter_map(|id| model.letters.get(id))
-                    .find(|other| other.lane == letter.lane && other.gone_from_stash() > at);
+                    .filter_map(|id| model.records.get(id))
+                    .find(|other| other.lane == record.lane && other.gone_from_stash() > at);
                 if let Some(other) = passed_over.filter(|_| !notice) {
                     return Some(format!(
                         "{} was handled before {}, which was unstashed",
-                        letter.text(),
+                        record.text(),
                         other.text()
                     ));
                 }

@@ -164,7 +164,7 @@ mod tests {
     use std::num::NonZeroU32;
 
     use super::*;
-    use crate::random::random;
+    use crate::base::random::random;
 
     const T: u64 = 100;
 

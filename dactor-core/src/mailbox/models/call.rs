@@ -3,9 +3,9 @@
 use super::*;
 
 /// What the cell finds when it looks up is written before the call.
-fn ring(due: &AtomicUsize, mailbox: &Mail, host: &Bell) {
+fn ring(due: &AtomicUsize, mailbox: &MailboxRef, host: &Bell) {
     due.fetch_add(1, Ordering::Relaxed);
-    act(mailbox.call(), host);
+    wake(mailbox.call(), host);
 }
 
 /// So many calls, and perhaps a message, meet a cell that parks. How often it was woken.
@@ -50,7 +50,7 @@ fn a_call_and_a_message_that_meet_a_parking_cell_are_both_seen() {
 #[test]
 fn a_call_before_the_launch_wakes_the_host_at_the_launch() {
     let outcomes = explore(|| {
-        let mailbox = Post::new(None);
+        let mailbox = ModelMailbox::new(None);
         let bell = Bell::new();
         let due = Arc::new(AtomicUsize::new(0));
         let caller = {
@@ -58,7 +58,7 @@ fn a_call_before_the_launch_wakes_the_host_at_the_launch() {
             beside(&mailbox, &bell, move |mailbox, bell| ring(&due, mailbox, bell))
         };
         mailbox.started();
-        act(mailbox.launch(), &bell);
+        wake(mailbox.launch(), &bell);
         let mut cell = Cell::new(&mailbox, &bell, At::Host).minding(&due);
         while cell.found < 1 {
             assert!(cell.round(), "nobody ends it");

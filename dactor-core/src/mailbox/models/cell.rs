@@ -1,4 +1,4 @@
-//! The cell, as in `life.rs`.
+//! The cell, as in `kernel/task.rs`.
 
 use super::*;
 
@@ -13,10 +13,10 @@ pub(super) enum At {
 
 impl At {
     /// An unbounded mailbox whose cell is there.
-    pub(super) fn mailbox(self) -> Mail {
+    pub(super) fn mailbox(self) -> MailboxRef {
         match self {
-            Self::Host => Post::launched(None),
-            Self::Pending => Post::new(None),
+            Self::Host => ModelMailbox::launched(None),
+            Self::Pending => ModelMailbox::new(None),
         }
     }
 }
@@ -33,12 +33,14 @@ pub(super) struct Lived {
 
 impl Lived {
     /// Where `message` is: in one place, and once.
-    pub(super) fn fate(&self, message: u32, gone: &[(u32, Fate)]) -> Fate {
+    pub(super) fn outcome(&self, message: u32, gone: &[(u32, MessageOutcome)]) -> MessageOutcome {
         let kept = [(Handled, &self.handled), (Rest, &self.rest)];
-        let kept =
-            kept.into_iter().flat_map(|(fate, place)| place.iter().map(move |&message| (message, fate)));
+        let kept = kept
+            .into_iter()
+            .flat_map(|(outcome, place)| place.iter().map(move |&message| (message, outcome)));
         let places = kept.chain(gone.iter().copied());
-        let found: Vec<_> = places.filter_map(|(other, fate)| (other == message).then_some(fate)).collect();
+        let found: Vec<_> =
+            places.filter_map(|(other, outcome)| (other == message).then_some(outcome)).collect();
         assert_eq!(found.len(), 1, "message {message} is in {found:?}");
         found[0]
     }
@@ -47,7 +49,7 @@ impl Lived {
 /// The cell and the messages in its hands.
 #[derive(Debug)]
 pub(super) struct Cell<'a> {
-    mailbox: &'a Mail,
+    mailbox: &'a MailboxRef,
     /// What wakes it.
     bell: &'a Arc<Bell>,
     at: At,
@@ -66,7 +68,7 @@ pub(super) struct Cell<'a> {
 }
 
 impl<'a> Cell<'a> {
-    pub(super) fn new(mailbox: &'a Mail, bell: &'a Arc<Bell>, at: At) -> Self {
+    pub(super) fn new(mailbox: &'a MailboxRef, bell: &'a Arc<Bell>, at: At) -> Self {
         let (batch, handled) = (Queue::new(), Vec::new());
         let parked = at == At::Host;
         Self {
@@ -100,7 +102,7 @@ impl<'a> Cell<'a> {
         self.end()
     }
 
-    /// One round of the loop in `Alive::messages`. `false` when the cell is to end.
+    /// One round of the loop in `ActorTask::messages`. `false` when the cell is to end.
     pub(super) fn round(&mut self) -> bool {
         self.wake_up();
         let signals = self.mailbox.signals();
@@ -108,7 +110,7 @@ impl<'a> Cell<'a> {
             return false;
         }
         if signals.is_called() {
-            self.look_up();
+            self.run_housekeeping();
             return true;
         }
         let next = if signals.overtaken() {
@@ -127,8 +129,8 @@ impl<'a> Cell<'a> {
         true
     }
 
-    /// As `Alive::look_up` does.
-    fn look_up(&mut self) {
+    /// As `ActorTask::run_housekeeping` does.
+    fn run_housekeeping(&mut self) {
         self.mailbox.answer_call();
         self.taken = false;
         self.found += self.due.expect("only a cell that minds is called").swap(0, Ordering::Relaxed);
@@ -160,7 +162,7 @@ impl<'a> Cell<'a> {
 
     fn wake_up(&mut self) {
         if mem::take(&mut self.parked) {
-            assert_eq!(self.bell.wait(), 1, "one nudge for each time that it parks");
+            assert_eq!(self.bell.wait(), 1, "one wakeup for each time that it parks");
             self.woken += 1;
         }
     }

@@ -3,7 +3,7 @@
 use super::*;
 
 /// A mailbox that has been launched and whose cell has normal messages 10 and 11 in its batch.
-fn holding_a_batch<'a>(mailbox: &'a Mail, bell: &'a Arc<Bell>, at: At) -> Cell<'a> {
+fn holding_a_batch<'a>(mailbox: &'a MailboxRef, bell: &'a Arc<Bell>, at: At) -> Cell<'a> {
     assert!(tell(mailbox, bell, &[10, 11]).is_empty());
     let mut cell = Cell::new(mailbox, bell, at);
     assert!(cell.round());
@@ -110,19 +110,19 @@ fn a_parked_cell_is_woken_for_every_lane_and_drains_all() {
 }
 
 /// What becomes of 10 and 11 in the batch, and of a low message and a high one that come after it.
-fn batch_and_end(ending: Ending) -> BTreeSet<[Fate; 4]> {
+fn batch_and_end(ending: Ending) -> BTreeSet<[MessageOutcome; 4]> {
     explore(move || {
         let mailbox = At::Host.mailbox();
         let bell = Bell::new();
         let cell = holding_a_batch(&mailbox, &bell, At::Host);
         let sender = beside(&mailbox, &bell, |mailbox, bell| tell_at(mailbox, bell, &[(1, Low), (2, High)]));
-        let stopper = beside(&mailbox, &bell, move |mailbox, bell| act(mailbox.signal(ending), bell));
+        let stopper = beside(&mailbox, &bell, move |mailbox, bell| wake(mailbox.signal(ending), bell));
         let lived = cell.live(usize::MAX);
         let gone = sender.join().unwrap();
         stopper.join().unwrap();
         assert_eq!(mailbox.ending(), ending);
         assert_eq!(bell.rung(), 0, "a cell that runs is not woken");
-        [10, 11, 1, 2].map(|message| lived.fate(message, &gone))
+        [10, 11, 1, 2].map(|message| lived.outcome(message, &gone))
     })
 }
 

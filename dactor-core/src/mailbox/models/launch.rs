@@ -10,25 +10,25 @@ struct Unbound {
 }
 
 impl Unbound {
-    fn act(&self, nudge: Nudge) {
-        if matches!(nudge, Nudge::Host | Nudge::Stop) {
+    fn wake(&self, wakeup: Wakeup) {
+        if matches!(wakeup, Wakeup::Native | Wakeup::Stop) {
             assert!(self.bound.load(Ordering::Relaxed), "only a cell that is in its host is parked there");
         }
-        act(nudge, &self.bell);
+        wake(wakeup, &self.bell);
     }
 }
 
-fn launch_and_send(ending: Option<Ending>, priority: Priority) -> BTreeSet<Fate> {
+fn launch_and_send(ending: Option<Ending>, priority: Priority) -> BTreeSet<MessageOutcome> {
     explore(move || {
-        let mailbox = Post::new(None);
+        let mailbox = ModelMailbox::new(None);
         let host = Arc::new(Unbound { bound: AtomicBool::new(false), bell: Bell::new() });
         let sender = thread::spawn({
             let (mailbox, host) = (mailbox.clone(), host.clone());
-            move || mailbox.push(1, priority).map(|nudge| host.act(nudge)).is_err()
+            move || mailbox.push(1, priority).map(|wakeup| host.wake(wakeup)).is_err()
         });
         let stopper = ending.map(|ending| {
             let (mailbox, host) = (mailbox.clone(), host.clone());
-            thread::spawn(move || host.act(mailbox.signal(ending)))
+            thread::spawn(move || host.wake(mailbox.signal(ending)))
         });
         let cell = thread::spawn({
             let (mailbox, bell) = (mailbox.clone(), host.bell.clone());
@@ -40,14 +40,14 @@ fn launch_and_send(ending: Option<Ending>, priority: Priority) -> BTreeSet<Fate>
         assert!(!mailbox.wait_for_signal(&Waker::from(spawner)));
         mailbox.started();
         host.bound.store(true, Ordering::Relaxed);
-        host.act(mailbox.launch());
-        let gone: &[(u32, Fate)] = if sender.join().unwrap() { &[(1, Back)] } else { &[] };
+        host.wake(mailbox.launch());
+        let gone: &[(u32, MessageOutcome)] = if sender.join().unwrap() { &[(1, Back)] } else { &[] };
         if let Some(stopper) = stopper {
             stopper.join().unwrap();
         }
         let lived = cell.join().unwrap();
         assert_eq!(host.bell.rung(), 0, "a cell that runs is not woken");
-        lived.fate(1, gone)
+        lived.outcome(1, gone)
     })
 }
 
@@ -67,22 +67,22 @@ fn a_launch_that_meets_a_message_and_an_end_wakes_the_host_once() {
 #[test]
 fn a_resident_cell_may_run_before_its_launch() {
     let outcomes = explore(|| {
-        let mailbox = Post::new(None);
+        let mailbox = ModelMailbox::new(None);
         // A resident cell needs no host to wake it.
         let (bell, host) = (Bell::new(), Bell::new());
         let sender = beside(&mailbox, &host, |mailbox, host| {
             let gone = tell(mailbox, host, &[1]);
-            act(mailbox.signal(Ending::Drain), host);
+            wake(mailbox.signal(Ending::Drain), host);
             gone
         });
         let cell = thread::spawn({
             let (mailbox, bell) = (mailbox.clone(), bell.clone());
             move || Cell::new(&mailbox, &bell, At::Pending).live(usize::MAX)
         });
-        act(mailbox.launch(), &host);
+        wake(mailbox.launch(), &host);
         let gone = sender.join().unwrap();
         let lived = cell.join().unwrap();
-        (lived.fate(1, &gone), lived.woken)
+        (lived.outcome(1, &gone), lived.woken)
     });
     assert_eq!(outcomes, BTreeSet::from([(Handled, 0), (Handled, 1), (Handled, 2)]));
 }

@@ -3,19 +3,19 @@
 use super::*;
 
 /// Such a mailbox, launched and full of normal messages from 0 on, with its host, which has been asked for a turn.
-fn full(capacity: u32) -> (Mail, Arc<Bell>) {
+fn full(capacity: u32) -> (MailboxRef, Arc<Bell>) {
     let limit = Limit { capacity: capacity as usize, overflow: Overflow::Block, shed: None };
-    let mailbox = Post::launched(Some(limit));
+    let mailbox = ModelMailbox::launched(Some(limit));
     let host = Bell::new();
     assert!(tell(&mailbox, &host, &Vec::from_iter(0..capacity)).is_empty());
     (mailbox, host)
 }
 
-fn live(mailbox: &Mail, host: &Arc<Bell>, capacity: usize) -> Lived {
+fn live(mailbox: &MailboxRef, host: &Arc<Bell>, capacity: usize) -> Lived {
     live_until(usize::MAX, mailbox, host, capacity)
 }
 
-fn live_until(enough: usize, mailbox: &Mail, host: &Arc<Bell>, capacity: usize) -> Lived {
+fn live_until(enough: usize, mailbox: &MailboxRef, host: &Arc<Bell>, capacity: usize) -> Lived {
     let lived = Cell::new(mailbox, host, At::Host).within(capacity).live(enough);
     assert!(!mailbox.signals().overtaken(), "a bounded mailbox gives one at a time");
     lived
@@ -35,8 +35,8 @@ enum Sent {
 }
 use Sent::{AtOnce, Dispersed, InTurn, Refused};
 
-/// Waits in line, as `Shared::send` does.
-fn wait_in_line(mailbox: &Mail, ticket: Ticket) -> bool {
+/// Waits in line, as `ActorCore::send` does.
+fn wait_in_line(mailbox: &MailboxRef, ticket: Ticket) -> bool {
     let bell = Bell::new();
     let waker = Waker::from(bell.clone());
     loop {
@@ -47,11 +47,11 @@ fn wait_in_line(mailbox: &Mail, ticket: Ticket) -> bool {
     }
 }
 
-fn send(mailbox: &Mail, host: &Bell, message: u32, priority: Priority) -> Sent {
+fn send(mailbox: &MailboxRef, host: &Bell, message: u32, priority: Priority) -> Sent {
     // The first poll has another waker: the one of a later poll counts.
-    match mailbox.push_or_join(message, priority, Some(Waker::noop().clone())) {
-        Ok((nudge, ticket)) => {
-            act(nudge, host);
+    match mailbox.push_or_join(message, priority, Some(Waker::noop())) {
+        Ok((wakeup, ticket)) => {
+            wake(wakeup, host);
             match ticket {
                 None => AtOnce,
                 Some(ticket) if wait_in_line(mailbox, ticket) => InTurn(ticket),
@@ -64,9 +64,9 @@ fn send(mailbox: &Mail, host: &Bell, message: u32, priority: Priority) -> Sent {
 }
 
 /// Joins the line of a full mailbox.
-fn join(mailbox: &Mail, message: u32, priority: Priority) -> Ticket {
+fn join(mailbox: &MailboxRef, message: u32, priority: Priority) -> Ticket {
     match mailbox.push_or_join(message, priority, None) {
-        Ok((Nudge::Nothing, Some(ticket))) => ticket,
+        Ok((Wakeup::None, Some(ticket))) => ticket,
         other => unreachable!("{other:?}"),
     }
 }
@@ -111,8 +111,8 @@ fn one_who_does_not_wait_gets_in_or_is_told_that_it_is_full() {
         let lived = live(&mailbox, &host, 1);
         let sent = waiting.join().unwrap();
         let gone = hasty.join().unwrap();
-        assert_eq!(lived.fate(1, &[]), Handled);
-        let hasty = lived.fate(2, &gone);
+        assert_eq!(lived.outcome(1, &[]), Handled);
+        let hasty = lived.outcome(2, &gone);
         (sent, hasty, lived.handled)
     });
     let expected = [
@@ -137,8 +137,8 @@ fn one_who_leaves_the_line_has_the_message_or_is_let_in() {
         let lived = live(&mailbox, &host, 1);
         let gone = Vec::from_iter(leaving.join().unwrap().map(|message| (message, Back)));
         waiting.join().unwrap();
-        assert_eq!(lived.fate(2, &[]), Handled);
-        (lived.fate(1, &gone), lived.handled)
+        assert_eq!(lived.outcome(2, &[]), Handled);
+        (lived.outcome(1, &gone), lived.handled)
     });
     assert_eq!(outcomes, BTreeSet::from([(Handled, vec![0, 1, 2]), (Back, vec![0, 2])]));
 }
@@ -148,12 +148,12 @@ fn one_who_waits_when_the_mailbox_closes_is_sent_away() {
     let outcomes = explore(|| {
         let (mailbox, host) = full(1);
         let waiting = beside(&mailbox, &host, |mailbox, host| send(mailbox, host, 1, Normal));
-        let stopper = beside(&mailbox, &host, |mailbox, host| act(mailbox.signal(Ending::Stop), host));
+        let stopper = beside(&mailbox, &host, |mailbox, host| wake(mailbox.signal(Ending::Stop), host));
         let lived = live(&mailbox, &host, 1);
         let sent = waiting.join().unwrap();
         stopper.join().unwrap();
-        let gone: &[(u32, Fate)] = if sent == Refused { &[(1, Back)] } else { &[] };
-        (sent, lived.fate(0, &[]), lived.fate(1, gone))
+        let gone: &[(u32, MessageOutcome)] = if sent == Refused { &[(1, Back)] } else { &[] };
+        (sent, lived.outcome(0, &[]), lived.outcome(1, gone))
     });
     let expected = [
         (AtOnce, Handled, Handled),
@@ -194,7 +194,7 @@ fn one_of_high_priority_waits_its_turn_in_line() {
         let lived = live(&mailbox, &host, 2);
         let gone = Vec::from_iter(leaving.join().unwrap().map(|message| (message, Back)));
         waiting.join().unwrap();
-        (lived.fate(2, &gone), lived.handled)
+        (lived.outcome(2, &gone), lived.handled)
     });
     assert_eq!(outcomes, BTreeSet::from([(Handled, vec![0, 1, 3, 2]), (Back, vec![0, 3, 1])]));
 }

@@ -12,16 +12,20 @@ mod wake;
 mod withdraw;
 
 use std::collections::BTreeSet;
+use std::mem;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::task::Waker;
 
 use loom::thread::{self, JoinHandle};
 
+use super::bound::Ticket;
+use super::overflow::Overflow;
 use super::*;
 use crate::Priority::{High, Low, Normal};
-use crate::shed::Shed;
-use crate::sync::atomic::{AtomicBool, AtomicUsize};
-use crate::sync::model::{Bell, explore};
+use crate::base::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::base::sync::model::{Bell, explore};
+use crate::mailbox::shed::Shed;
 use cell::{At, Cell, Lived};
 
 /// The mailbox, and a place where those who read its signals without the lock meet those who write them.
@@ -31,21 +35,21 @@ use cell::{At, Cell, Lived};
 /// the cell's read. So everyone first makes an access that depends on those of the others. It is relaxed and
 /// synchronizes nothing.
 #[derive(Debug)]
-struct Post {
+struct ModelMailbox {
     mailbox: Mailbox<u32>,
     meeting: AtomicUsize,
 }
 
-type Mail = Arc<Post>;
+type MailboxRef = Arc<ModelMailbox>;
 
-impl Post {
-    fn new(limit: Option<Limit>) -> Mail {
+impl ModelMailbox {
+    fn new(limit: Option<Limit>) -> MailboxRef {
         Arc::new(Self { mailbox: Mailbox::new(limit), meeting: AtomicUsize::new(0) })
     }
 
-    fn launched(limit: Option<Limit>) -> Mail {
+    fn launched(limit: Option<Limit>) -> MailboxRef {
         let mailbox = Self::new(limit);
-        assert!(matches!(mailbox.launch(), Nudge::Nothing));
+        assert!(matches!(mailbox.launch(), Wakeup::None));
         mailbox
     }
 
@@ -62,11 +66,11 @@ impl Post {
         self.meet().ending()
     }
 
-    fn signal(&self, ending: Ending) -> Nudge {
+    fn signal(&self, ending: Ending) -> Wakeup {
         self.meet().signal(ending)
     }
 
-    fn call(&self) -> Nudge {
+    fn call(&self) -> Wakeup {
         self.meet().call()
     }
 
@@ -74,13 +78,13 @@ impl Post {
         self.meet().answer_call();
     }
 
-    fn push(&self, message: u32, priority: Priority) -> Result<Nudge, Refusal<u32>> {
+    fn push(&self, message: u32, priority: Priority) -> Result<Wakeup, Refusal<u32>> {
         let mailbox = if priority == Normal { &self.mailbox } else { self.meet() };
         mailbox.push(message, priority)
     }
 }
 
-impl Deref for Post {
+impl Deref for ModelMailbox {
     type Target = Mailbox<u32>;
 
     fn deref(&self) -> &Self::Target {
@@ -88,18 +92,18 @@ impl Deref for Post {
     }
 }
 
-/// As `Head::act` does.
-fn act(nudge: Nudge, host: &Bell) {
-    match nudge {
-        Nudge::Nothing => {}
-        Nudge::Waker(waker) => waker.wake(),
-        Nudge::Host | Nudge::Stop => host.ring(),
+/// As `ActorMeta::wake` does.
+fn wake(wakeup: Wakeup, host: &Bell) {
+    match wakeup {
+        Wakeup::None => {}
+        Wakeup::Waker(waker) => waker.wake(),
+        Wakeup::Native | Wakeup::Stop => host.ring(),
     }
 }
 
 /// Where a message ended up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Fate {
+enum MessageOutcome {
     Handled,
     /// The cell left it behind.
     Rest,
@@ -108,20 +112,20 @@ enum Fate {
     /// It made room, or found none, and nobody is to know.
     Dropped,
 }
-use Fate::{Back, Dropped, Handled, Rest};
+use MessageOutcome::{Back, Dropped, Handled, Rest};
 
 /// Tells each message in turn, in its lane, and gives those that did not stay in the mailbox: its own, or older
 /// ones that made room for them.
-fn tell_at(mailbox: &Mail, host: &Bell, messages: &[(u32, Priority)]) -> Vec<(u32, Fate)> {
+fn tell_at(mailbox: &MailboxRef, host: &Bell, messages: &[(u32, Priority)]) -> Vec<(u32, MessageOutcome)> {
     let mut gone = Vec::new();
     for &(message, priority) in messages {
         match mailbox.push(message, priority) {
-            Ok(nudge) => act(nudge, host),
+            Ok(wakeup) => wake(wakeup, host),
             Err(Refusal::Closed(message) | Refusal::Full(message) | Refusal::Overloaded(message, _)) => {
                 gone.push((message, Back));
             }
-            Err(Refusal::Dropped(message, nudge)) => {
-                act(nudge, host);
+            Err(Refusal::Dropped(message, wakeup)) => {
+                wake(wakeup, host);
                 gone.push((message, Dropped));
             }
             Err(Refusal::Withdrawn(_)) => unreachable!("it has no asker"),
@@ -130,15 +134,15 @@ fn tell_at(mailbox: &Mail, host: &Bell, messages: &[(u32, Priority)]) -> Vec<(u3
     gone
 }
 
-fn tell(mailbox: &Mail, host: &Bell, messages: &[u32]) -> Vec<(u32, Fate)> {
+fn tell(mailbox: &MailboxRef, host: &Bell, messages: &[u32]) -> Vec<(u32, MessageOutcome)> {
     tell_at(mailbox, host, &messages.iter().map(|&message| (message, Normal)).collect::<Vec<_>>())
 }
 
 /// A thread beside the cell's.
 fn beside<R: 'static>(
-    mailbox: &Mail,
+    mailbox: &MailboxRef,
     host: &Arc<Bell>,
-    work: impl FnOnce(&Mail, &Bell) -> R + 'static,
+    work: impl FnOnce(&MailboxRef, &Bell) -> R + 'static,
 ) -> JoinHandle<R> {
     let (mailbox, host) = (mailbox.clone(), host.clone());
     thread::spawn(move || work(&mailbox, &host))
@@ -147,22 +151,22 @@ fn beside<R: 'static>(
 /// Threads beside the cell's: when the last of them is done, it drains the mailbox.
 #[derive(Debug)]
 struct Senders<'a> {
-    mailbox: &'a Mail,
+    mailbox: &'a MailboxRef,
     host: &'a Arc<Bell>,
     left: Arc<AtomicUsize>,
 }
 
 impl<'a> Senders<'a> {
-    fn new(mailbox: &'a Mail, host: &'a Arc<Bell>, count: usize) -> Self {
+    fn new(mailbox: &'a MailboxRef, host: &'a Arc<Bell>, count: usize) -> Self {
         Self { mailbox, host, left: Arc::new(AtomicUsize::new(count)) }
     }
 
-    fn spawn<R: 'static>(&self, work: impl FnOnce(&Mail, &Bell) -> R + 'static) -> JoinHandle<R> {
+    fn spawn<R: 'static>(&self, work: impl FnOnce(&MailboxRef, &Bell) -> R + 'static) -> JoinHandle<R> {
         let left = self.left.clone();
         beside(self.mailbox, self.host, move |mailbox, host| {
             let done = work(mailbox, host);
             if left.fetch_sub(1, Ordering::AcqRel) == 1 {
-                act(mailbox.signal(Ending::Drain), host);
+                wake(mailbox.signal(Ending::Drain), host);
             }
             done
         })

@@ -1,17 +1,17 @@
-//! The native handle: `Shared::native` and `refill`.
+//! The native handle: `ActorCore::native` and `refill`.
 
 use super::*;
 
-/// As `Shared::native` does, with its orderings.
-fn expose(exposed: &AtomicBool, mailbox: &Mail, host: &Bell) {
+/// As `ActorCore::native` does, with its orderings.
+fn expose(exposed: &AtomicBool, mailbox: &MailboxRef, host: &Bell) {
     if !exposed.swap(true, Ordering::Relaxed) {
-        act(mailbox.rouse(), host);
+        wake(mailbox.repark(), host);
     }
 }
 
 /// As `refill` does for a cell that is run by turns, with its orderings, until the cell has handled `enough` and
 /// is in its host. Whether it has lingered.
-fn live_by_turns(exposed: &AtomicBool, mailbox: &Mail, host: &Arc<Bell>, enough: usize) -> bool {
+fn live_by_turns(exposed: &AtomicBool, mailbox: &MailboxRef, host: &Arc<Bell>, enough: usize) -> bool {
     let bell = Bell::new();
     let waker = Waker::from(bell.clone());
     let (mut handled, mut lingered) = (Vec::new(), false);
@@ -49,7 +49,7 @@ fn live_by_turns(exposed: &AtomicBool, mailbox: &Mail, host: &Arc<Bell>, enough:
 fn a_cell_whose_handle_is_given_out_goes_to_its_host() {
     for messages in [&[][..], &[1]] {
         let outcomes = explore(move || {
-            let mailbox = Post::new(None);
+            let mailbox = ModelMailbox::new(None);
             let exposed = Arc::new(AtomicBool::new(false));
             let host = Bell::new();
             let askers = [(), ()].map(|()| {
@@ -61,7 +61,7 @@ fn a_cell_whose_handle_is_given_out_goes_to_its_host() {
             askers.into_iter().for_each(|asker| asker.join().unwrap());
             assert!(sender.join().unwrap().is_empty());
             assert_eq!(host.rung(), 0, "a cell that runs is not woken");
-            assert!(matches!(mailbox.push(2, Normal), Ok(Nudge::Host)), "the cell is in its host");
+            assert!(matches!(mailbox.push(2, Normal), Ok(Wakeup::Native)), "the cell is in its host");
             lingered
         });
         let expected: &[bool] = if messages.is_empty() { &[false] } else { &[false, true] };

@@ -7,9 +7,9 @@ fn bounded(capacity: usize, overflow: Overflow) -> Limit {
 }
 
 /// The cell and two senders, one of which has two messages: what becomes of messages 1 and 2, and of 3.
-fn two_senders(limit: Limit, capacity: usize) -> BTreeSet<[Fate; 3]> {
+fn two_senders(limit: Limit, capacity: usize) -> BTreeSet<[MessageOutcome; 3]> {
     explore(move || {
-        let mailbox = Post::launched(Some(limit));
+        let mailbox = ModelMailbox::launched(Some(limit));
         let host = Bell::new();
         let senders = Senders::new(&mailbox, &host, 2);
         let telling = [&[1, 2][..], &[3]]
@@ -19,12 +19,12 @@ fn two_senders(limit: Limit, capacity: usize) -> BTreeSet<[Fate; 3]> {
         assert_eq!(host.rung(), 0, "a cell that runs is not woken");
         let of_one_sender = lived.handled.iter().filter(|&&message| message < 3);
         assert!(of_one_sender.is_sorted(), "{:?}", lived.handled);
-        [1, 2, 3].map(|message| lived.fate(message, &gone))
+        [1, 2, 3].map(|message| lived.outcome(message, &gone))
     })
 }
 
 /// What becomes of them where a mailbox with room for one has none for the `late` one: whoever comes first has room.
-fn too_late_for_one(late: Fate) -> BTreeSet<[Fate; 3]> {
+fn too_late_for_one(late: MessageOutcome) -> BTreeSet<[MessageOutcome; 3]> {
     BTreeSet::from([
         [Handled, Handled, Handled],
         [Handled, Handled, late],
@@ -36,7 +36,7 @@ fn too_late_for_one(late: Fate) -> BTreeSet<[Fate; 3]> {
 }
 
 /// The same where it has room for two.
-fn too_late_for_two(late: Fate) -> BTreeSet<[Fate; 3]> {
+fn too_late_for_two(late: MessageOutcome) -> BTreeSet<[MessageOutcome; 3]> {
     BTreeSet::from([[Handled, Handled, Handled], [Handled, Handled, late], [Handled, late, Handled]])
 }
 
@@ -78,19 +78,19 @@ fn the_oldest_is_dropped_and_the_newest_is_handled() {
 #[test]
 fn the_oldest_that_meets_a_stop_is_in_one_place() {
     let outcomes = explore(|| {
-        let mailbox = Post::launched(Some(bounded(1, Overflow::DropOldest)));
+        let mailbox = ModelMailbox::launched(Some(bounded(1, Overflow::DropOldest)));
         let host = Bell::new();
         let telling = [1, 2]
             .map(|message| beside(&mailbox, &host, move |mailbox, host| tell(mailbox, host, &[message])));
         let stopper = beside(&mailbox, &host, |mailbox, host| {
-            act(mailbox.signal(Ending::Stop), host);
+            wake(mailbox.signal(Ending::Stop), host);
             assert_eq!(tell(mailbox, host, &[3]), [(3, Back)], "nothing makes room in a closed mailbox");
         });
         let lived = Cell::new(&mailbox, &host, At::Host).within(1).live(usize::MAX);
         let gone = telling.map(|sender| sender.join().unwrap()).concat();
         stopper.join().unwrap();
         assert_eq!(host.rung(), 0, "a cell that runs is not woken");
-        [1, 2].map(|message| lived.fate(message, &gone))
+        [1, 2].map(|message| lived.outcome(message, &gone))
     });
     let all = [Handled, Rest, Back, Dropped];
     // One is dropped only for the other, which got in then.
@@ -102,7 +102,7 @@ fn the_oldest_that_meets_a_stop_is_in_one_place() {
 #[test]
 fn the_lowest_is_dropped_whichever_comes_first() {
     let outcomes = explore(|| {
-        let mailbox = Post::launched(Some(bounded(1, Overflow::DropOldest)));
+        let mailbox = ModelMailbox::launched(Some(bounded(1, Overflow::DropOldest)));
         let host = Bell::new();
         let senders = Senders::new(&mailbox, &host, 2);
         let telling = [(1, Low), (2, High)]
@@ -110,7 +110,7 @@ fn the_lowest_is_dropped_whichever_comes_first() {
         let lived = Cell::new(&mailbox, &host, At::Host).within(1).live(usize::MAX);
         let gone = telling.map(|sender| sender.join().unwrap()).concat();
         assert_eq!(host.rung(), 0, "a cell that runs is not woken");
-        ([1, 2].map(|message| lived.fate(message, &gone)), lived.handled)
+        ([1, 2].map(|message| lived.outcome(message, &gone)), lived.handled)
     });
     let expected =
         [([Handled, Handled], vec![1, 2]), ([Handled, Handled], vec![2, 1]), ([Dropped, Handled], vec![2])];

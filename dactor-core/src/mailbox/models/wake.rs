@@ -36,7 +36,7 @@ fn a_pending_cell_is_woken_once_each_time() {
 #[test]
 fn a_pending_cell_that_is_polled_again_is_woken_by_its_last_waker() {
     let outcomes = explore(|| {
-        let mailbox = Post::new(None);
+        let mailbox = ModelMailbox::new(None);
         let host = Bell::new();
         let sender = beside(&mailbox, &host, |mailbox, host| tell(mailbox, host, &[1]));
         let mut batch = Queue::new();
@@ -64,11 +64,11 @@ fn a_pending_cell_that_is_polled_again_is_woken_by_its_last_waker() {
 #[test]
 fn a_kill_reaches_a_pending_handler_and_a_message_does_not_wake_it() {
     let outcomes = explore(|| {
-        let mailbox = Post::new(None);
+        let mailbox = ModelMailbox::new(None);
         let (bell, host) = (Bell::new(), Bell::new());
         let sender = beside(&mailbox, &host, |mailbox, host| tell(mailbox, host, &[1]));
         let stoppers = [Ending::Stop, Ending::Kill]
-            .map(|ending| beside(&mailbox, &host, move |mailbox, host| act(mailbox.signal(ending), host)));
+            .map(|ending| beside(&mailbox, &host, move |mailbox, host| wake(mailbox.signal(ending), host)));
         let waker = Waker::from(bell.clone());
         let mut woken = 0;
         while !mailbox.wait_for_signal(&waker) {
@@ -78,8 +78,8 @@ fn a_kill_reaches_a_pending_handler_and_a_message_does_not_wake_it() {
         stoppers.into_iter().for_each(|stopper| stopper.join().unwrap());
         let gone = sender.join().unwrap();
         assert_eq!(host.rung(), 0, "the cell is not in its host");
-        (Lived { handled: Vec::new(), rest, woken }.fate(1, &gone), woken)
+        (Lived { handled: Vec::new(), rest, woken }.outcome(1, &gone), woken)
     });
-    let expected = [Rest, Back].into_iter().flat_map(|fate| (0..=2).map(move |woken| (fate, woken)));
+    let expected = [Rest, Back].into_iter().flat_map(|outcome| (0..=2).map(move |woken| (outcome, woken)));
     assert_eq!(outcomes, expected.collect());
 }

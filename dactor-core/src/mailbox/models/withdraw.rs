@@ -1,17 +1,17 @@
 //! Askers who give up while their message waits.
 
 use super::*;
-use crate::slot::AtomicSlot;
+use crate::mailbox::slot::AtomicSlot;
 
 /// An ask, as far as the mailbox is concerned, and whether its asker or its handler has it.
 #[derive(Debug, Clone)]
 struct Ask {
     number: u32,
-    shared: Arc<AskState>,
+    state: Arc<ModelAsk>,
 }
 
 #[derive(Debug)]
-struct AskState {
+struct ModelAsk {
     slot: AtomicSlot,
     /// As the message in the reply: taken by the first.
     message: AtomicBool,
@@ -23,27 +23,27 @@ impl Item for Ask {
     }
 
     fn slot(&self) -> Option<&AtomicSlot> {
-        Some(&self.shared.slot)
+        Some(&self.state.slot)
     }
 }
 
 impl Ask {
     fn new(number: u32) -> Self {
         let message = AtomicBool::new(true);
-        Self { number, shared: Arc::new(AskState { slot: AtomicSlot::new(), message }) }
+        Self { number, state: Arc::new(ModelAsk { slot: AtomicSlot::new(), message }) }
     }
 
     fn claim(&self) -> bool {
-        self.shared.message.swap(false, Ordering::AcqRel)
+        self.state.message.swap(false, Ordering::AcqRel)
     }
 
     /// As `InFlight::give_up` does. Whether it has the message back.
     fn give_up(&self, mailbox: &Mailbox<Self>, host: &Bell) -> bool {
         let mut back = false;
-        act(
+        wake(
             mailbox.withdraw(&mut || {
                 back = self.claim();
-                if back { self.shared.slot.withdraw() } else { None }
+                if back { self.state.slot.withdraw() } else { None }
             }),
             host,
         );
@@ -57,13 +57,13 @@ fn bounded(capacity: usize, overflow: Overflow) -> Arc<Mailbox<Ask>> {
 
 fn launched(limit: Option<Limit>) -> Arc<Mailbox<Ask>> {
     let mailbox = Mailbox::new(limit);
-    assert!(matches!(mailbox.launch(), Nudge::Nothing));
+    assert!(matches!(mailbox.launch(), Wakeup::None));
     Arc::new(mailbox)
 }
 
 fn push(mailbox: &Mailbox<Ask>, host: &Bell, ask: &Ask) -> Option<Ticket> {
-    let (nudge, ticket) = mailbox.push_or_join(ask.clone(), Normal, None).expect("it is open");
-    act(nudge, host);
+    let (wakeup, ticket) = mailbox.push_or_join(ask.clone(), Normal, None).expect("it is open");
+    wake(wakeup, host);
     ticket
 }
 
@@ -167,8 +167,8 @@ fn room_that_a_withdrawal_makes_is_given_once() {
         let senders = [1, 2].map(|number| {
             let (mailbox, host) = (mailbox.clone(), host.clone());
             thread::spawn(move || match mailbox.push(Ask::new(number), Normal) {
-                Ok(nudge) => {
-                    act(nudge, &host);
+                Ok(wakeup) => {
+                    wake(wakeup, &host);
                     true
                 }
                 Err(_) => false,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::shed::Shed;
-use crate::slot::AtomicSlot;
+use crate::mailbox::shed::Shed;
+use crate::mailbox::slot::AtomicSlot;
 
 #[derive(Debug, Clone)]
 struct Ask(u32, Option<Arc<AtomicSlot>>);

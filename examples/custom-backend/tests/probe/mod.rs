@@ -1,4 +1,4 @@
-//! The example under test, and its native side.
+//! The adapter under test, and the native operations that the suite needs.
 
 use custom_backend::{Handle, Tasks};
 use dactor_conformance::{Native, NativeExit, NativeProbe, Subject, Task, Watch};

@@ -1,0 +1,4 @@
+//! Bounded mailboxes.
+
+pub(super) mod capacity;
+pub(super) mod withdrawn;

@@ -1,0 +1,4 @@
+//! Cancelled asks, timeouts and deadlines.
+
+pub(super) mod deadline;
+pub(super) mod token;

@@ -1,0 +1,4 @@
+//! Native control and observation of an actor.
+
+pub(super) mod control;
+pub(super) mod observation;

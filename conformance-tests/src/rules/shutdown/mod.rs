@@ -1,0 +1,6 @@
+//! `System::shutdown`.
+
+pub(super) mod grace;
+pub(super) mod inside;
+pub(super) mod quiescence;
+pub(super) mod report;

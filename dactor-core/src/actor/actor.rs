@@ -1,0 +1,119 @@
+use std::future::Future;
+
+use crate::{Context, Directive, Failure, Message, Outcome, StopReason, Supervision};
+
+/// State with behaviour: one message at a time, never shared.
+///
+/// Every hook has a default, so `impl Actor for Account {}` is enough.
+///
+/// # What calls the hooks
+///
+/// | hook | when | if it fails or panics |
+/// | --- | --- | --- |
+/// | [`on_start`](Actor::on_start) | before the first message, while `spawn` is awaited | `spawn` fails with that error |
+/// | [`on_restart`](Actor::on_restart) | on the fresh instance that replaces a failed one | it is another failure, met by the [`Supervision`] |
+/// | [`on_error`](Actor::on_error) | after a handler returned `Err` (a panic does not come here) | it is met by the [`Supervision`], like a panic of the handler |
+/// | [`on_stop`](Actor::on_stop) | after the last message, unless the actor was killed or its instance is lost | the stop reason becomes that failure |
+///
+/// # Panics
+///
+/// All code of the user's runs under a guard: handlers and hooks, in their call, their body and their destructors;
+/// decisions of a supervision, interceptors, observers, factories, streams, pipes and timers; destructors of messages,
+/// replies, headers, errors and of the actor itself, and the texts of errors. A panic while a message is handled, also in
+/// the destructor of a told reply or of a header, is met by the [`Supervision`] and is an event. Where there is no
+/// instance left that could fail, because it was killed or has ended, a panic is a warning in the log. An error whose
+/// `Display`, `Debug` or destructor panics harms neither its actor nor any that is given the error.
+///
+/// One thing cannot be guarded: two values that are dropped together, such as two locals of one handler, and both panic.
+/// The second panics while the first one unwinds, and that aborts any Rust program.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an actor",
+    label = "not an actor",
+    note = "write `impl Actor for {Self} {{}}`: every hook has a default"
+)]
+pub trait Actor: Sized + Send + 'static {
+    /// How the failures of this actor's children are met: see [`Supervision`].
+    fn supervision() -> Supervision {
+        Supervision::default()
+    }
+
+    /// Runs before the first message. Messages sent meanwhile wait.
+    fn on_start(&mut self, ctx: &mut Context<Self>) -> impl Future<Output = Outcome<()>> + Send {
+        let _ = ctx;
+        async { Ok(()) }
+    }
+
+    /// Runs on the new instance after a restart, instead of [`on_start`](Actor::on_start), to which it
+    /// delegates by default.
+    ///
+    /// The failed instance has been dropped by then. Its `on_stop` does not run: after a panic its state
+    /// cannot be trusted.
+    fn on_restart(
+        &mut self,
+        failure: &crate::Error,
+        ctx: &mut Context<Self>,
+    ) -> impl Future<Output = Outcome<()>> + Send {
+        let _ = failure;
+        self.on_start(ctx)
+    }
+
+    /// Decides what follows when a handler returned `Err`. The asker has been answered already.
+    ///
+    /// Carries on by default: an `Err` is an answer, not a broken actor.
+    fn on_error(
+        &mut self,
+        failure: &Failure,
+        ctx: &mut Context<Self>,
+    ) -> impl Future<Output = Directive> + Send {
+        let _ = (failure, ctx);
+        async { Directive::Resume }
+    }
+
+    /// Runs after the last message, with the reason. The mailbox is closed by then.
+    fn on_stop(
+        &mut self,
+        reason: &StopReason,
+        ctx: &mut Context<Self>,
+    ) -> impl Future<Output = Outcome<()>> + Send {
+        let _ = (reason, ctx);
+        async { Ok(()) }
+    }
+}
+
+/// An actor's behaviour for one type of message.
+///
+/// ```
+/// use dactor_core::{Actor, Context, Handler, Message, Outcome};
+///
+/// struct Account { cents: u64 }
+/// impl Actor for Account {}
+///
+/// struct Deposit(u64);
+/// impl Message for Deposit {
+///     type Reply = u64;
+///     type Access = dactor_core::Exclusive;
+/// }
+///
+/// impl Handler<Deposit> for Account {
+///     async fn handle(&mut self, Deposit(cents): Deposit, _ctx: &mut Context<Self>) -> Outcome<u64> {
+///         self.cents += cents;
+///         Ok(self.cents)
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "the actor `{Self}` does not handle the message `{M}`",
+    label = "no `Handler<{M}>` for `{Self}`",
+    note = "write `impl Handler<{M}> for {Self} {{ async fn handle(&mut self, message: {M}, ctx: &mut Context<Self>) -> Outcome<..> {{ .. }} }}`"
+)]
+pub trait Handler<M: Message>: Actor {
+    /// Handles one message. The actor handles nothing else until the future completes.
+    ///
+    /// What it gives is the message's [`Reply`](Message::Reply): `#[message(reply = Type)]` of the derive says which, `()`
+    /// if nothing does.
+    fn handle(
+        &mut self,
+        message: M,
+        ctx: &mut Context<Self>,
+    ) -> impl Future<Output = Outcome<M::Reply>> + Send; // `#[message(reply = ..)]` on the message says which type
+}

@@ -1,0 +1,232 @@
+mod reply;
+mod watching;
+
+use std::fmt;
+use std::mem;
+use std::sync::Arc;
+
+pub(crate) use self::reply::into_sink;
+pub(crate) use self::watching::check_watch;
+use crate::actor::stream::open::OpenStreams;
+use crate::actor::streams::Streams;
+use crate::actor::timers::Timers;
+use crate::actor::watch::Watching;
+use crate::base::exclusive::Exclusive;
+use crate::base::label::Labelled;
+use crate::base::panic::{Panic, contain};
+use crate::delivery::ask_state::Asker;
+use crate::delivery::envelope::Envelope;
+use crate::kernel::actor_core::{ActorCore, DynActor};
+use crate::mailbox::Signals;
+use crate::{
+    Actor, ActorPath, ActorRef, AnyActorRef, Error, ErrorKind, Headers, IntoActor, Pid, Result, Spawn, System,
+};
+
+/// What a handler or hook knows about its own actor, and about the message in hand.
+pub struct Context<A: Actor> {
+    pub(super) myself: ActorRef<A>,
+    pub(super) headers: Headers,
+    pub(super) asker: Option<Arc<dyn Asker>>,
+    /// Somebody else has the reply to give.
+    pub(super) promised: bool,
+    /// There is an idle timeout.
+    pub(super) idles: bool,
+    /// Since the first watch.
+    watching: Option<Box<Watching>>,
+    /// Since the first timer.
+    pub(super) timers: Option<Box<Exclusive<Timers<A>>>>,
+    /// Of the lane in which the message in hand came.
+    pub(super) taken: Signals,
+    /// How many messages the stash holds.
+    pub(super) stash_capacity: usize,
+    /// Since the first stream of this instance.
+    pub(super) streams: Option<Streams>,
+    /// The requests for streams that this instance answers, since the first.
+    open_streams: Option<OpenStreams>,
+}
+
+impl<A: Actor> Context<A> {
+    pub(crate) fn new(core: Arc<ActorCore<A>>, stash_capacity: usize) -> Self {
+        Self {
+            myself: ActorRef::of(core),
+            headers: Headers::default(),
+            asker: None,
+            promised: false,
+            idles: false,
+            watching: None,
+            timers: None,
+            taken: Signals::default(),
+            stash_capacity,
+            streams: None,
+            open_streams: None,
+        }
+    }
+
+    /// The instance is gone, and with it what belonged to it alone. Its stash is the next one's.
+    pub(crate) fn drop_instance_state(&mut self) {
+        self.cancel_timers();
+        self.streams = None;
+        self.fail_streams();
+    }
+
+    /// Ends the streams that this instance answers.
+    fn fail_streams(&mut self) {
+        if let Some(open) = self.open_streams.take() {
+            let error = Error::new(ErrorKind::Interrupted).about(&self.myself);
+            open.fail_all(&error.with("because", "the instance that answered the stream is gone"));
+        }
+    }
+
+    /// The streams that this instance answers.
+    pub(crate) fn open_streams(&mut self) -> &OpenStreams {
+        let core = &self.myself.core;
+        self.open_streams.get_or_insert_with(|| OpenStreams::new(core.draining_token()))
+    }
+
+    /// The same, if there are any.
+    pub(crate) fn unfinished_streams(&self) -> Option<OpenStreams> {
+        self.open_streams.clone().filter(|open| !open.is_empty())
+    }
+
+    /// The actor ends: what it has kept is refused.
+    pub(crate) fn close(&mut self) {
+        self.drop_instance_state();
+        self.abandon();
+    }
+
+    /// Lets go of a message that the actor was killed over.
+    fn abandon(&mut self) {
+        if let Err(panic) = self.finish_message() {
+            tracing::warn!(actor = %self.myself.core.label(), %panic, "a destructor panicked");
+        }
+    }
+
+    /// Keeps the lane from which the next message is taken: read only when the message is stashed.
+    #[inline]
+    pub(crate) fn set_taken(&mut self, taken: Signals) -> &mut Signals {
+        self.taken = taken;
+        &mut self.taken
+    }
+
+    /// Whether a message, once handled, delays the idle timeout.
+    #[inline]
+    pub(crate) fn counts_as_activity(&self, envelope: &Envelope<A>) -> bool {
+        self.idles && envelope.is_letter()
+    }
+
+    /// The next message is in hand.
+    #[inline]
+    pub(crate) fn begin(&mut self, headers: Headers, asker: Option<Arc<dyn Asker>>) {
+        self.headers = headers;
+        self.asker = asker;
+        self.promised = false;
+    }
+
+    /// No message is in hand any more. What came with it is let go here and not with the next message: an idle actor
+    /// keeps nobody's permits. A header, and a reply that nobody has fetched, may panic when they are dropped.
+    #[inline]
+    pub(crate) fn finish_message(&mut self) -> Result<(), Panic> {
+        self.promised = false;
+        if self.headers.is_empty() && self.asker.is_none() { Ok(()) } else { self.release_message() }
+    }
+
+    fn release_message(&mut self) -> Result<(), Panic> {
+        let asker = self.asker.take();
+        let dropped = contain(|| drop(asker));
+        if self.headers.is_empty() {
+            return dropped;
+        }
+        let headers = mem::take(&mut self.headers);
+        contain(|| drop(headers)).and(dropped)
+    }
+
+    /// The reference to this actor.
+    pub fn actor_ref(&self) -> &ActorRef<A> {
+        &self.myself
+    }
+
+    /// This actor's number.
+    pub fn id(&self) -> Pid {
+        self.myself.id()
+    }
+
+    /// This actor's name, if it was spawned with one.
+    pub fn name(&self) -> Option<&str> {
+        self.myself.name()
+    }
+
+    /// This actor's path, with its number as the UID: see [`ActorRef::path`].
+    pub fn path(&self) -> ActorPath {
+        self.myself.path()
+    }
+
+    /// The system this actor lives in.
+    pub fn system(&self) -> &System {
+        self.myself.system()
+    }
+
+    /// Stops this actor after the current message: see [`ActorRef::stop`].
+    pub fn stop(&self) {
+        self.myself.stop();
+    }
+
+    /// Spawns a child of this actor. It is supervised as [`Actor::supervision`] says, ends before this actor does, and
+    /// is stopped when this actor is restarted.
+    ///
+    /// Awaited in a handler or hook, the child has started when it is there. Its name is free again at once when it has
+    /// ended.
+    pub fn spawn<K, S: IntoActor<K>>(&self, actor: S) -> Spawn<S::Actor> {
+        let meta = &self.myself.core.meta;
+        let parent = Some(self.myself.core.clone() as Arc<dyn DynActor>);
+        Spawn::new(meta.system().clone(), actor.into_factory(), meta.guardian(), parent)
+    }
+
+    /// The live child of this name, if there is one and it is a `B`.
+    pub fn child<B: Actor>(&self, name: &str) -> Option<ActorRef<B>> {
+        ActorRef::known(self.myself.core.meta.family().child(name)?)
+    }
+
+    /// The live children of this actor, in the order in which they were spawned.
+    pub fn children(&self) -> Vec<AnyActorRef> {
+        self.myself.core.meta.family().children().into_iter().map(AnyActorRef::new).collect()
+    }
+
+    /// How many live children this actor has.
+    pub fn child_count(&self) -> usize {
+        self.myself.core.meta.family().count()
+    }
+
+    /// The headers beside the message in hand.
+    pub fn headers(&self) -> &Headers {
+        &self.headers
+    }
+}
+
+/// A cell may be dropped by anyone, in the middle of a message.
+impl<A: Actor> Drop for Context<A> {
+    fn drop(&mut self) {
+        self.fail_streams();
+        self.abandon();
+    }
+}
+
+impl<A: Actor> fmt::Debug for Context<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Context").field(&self.myself).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nobody;
+    impl Actor for Nobody {}
+
+    /// A handler may hold `&Context` over an await.
+    #[test]
+    fn a_context_can_be_shared() {
+        fn shared<T: Send + Sync>() {}
+        shared::<Context<Nobody>>();
+    }
+}

@@ -1,0 +1,139 @@
+use std::future::Future;
+use std::sync::Arc;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::actor::deferred::Later;
+use crate::actor_ref::ask::Target;
+use crate::actor_ref::outbound::finish_send;
+use crate::delivery::ask_state::{Asker, Sink};
+use crate::message::options::SendOptions;
+use crate::{Actor, ActorRef, Context, ErrorKind, Failure, Header, Message, Outcome, SentTo};
+
+/// The reply to the message in hand.
+impl<A: Actor> Context<A> {
+    /// Sets a header beside the reply. A message that was told has no reply, and this does nothing.
+    pub fn set_reply_header(&self, header: impl Header) {
+        if let Some(asker) = &self.asker {
+            asker.change_headers(&mut |headers| headers.insert(header.clone()));
+        }
+    }
+
+    /// Until when the asker wants the reply, if it said so. An ask that is made while this message is being handled
+    /// does not wait longer.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.asker.as_ref().and_then(|asker| asker.deadline())
+    }
+
+    /// Whether nobody wants the reply any more. Never for a message that was told.
+    pub fn is_cancelled(&self) -> bool {
+        self.asker.as_ref().is_some_and(|asker| asker.is_gone())
+    }
+
+    /// Completes when nobody wants the reply any more, because the ask was cancelled, timed out or was dropped. Never
+    /// for a message that was told.
+    pub fn cancelled(&self) -> impl Future<Output = ()> + Send + use<A> {
+        self.cancellation().cancelled_owned()
+    }
+
+    /// The same as a token, to be given to other tasks.
+    pub fn cancellation(&self) -> CancellationToken {
+        self.asker.as_ref().map_or_else(CancellationToken::new, |asker| asker.gone())
+    }
+
+    /// Lets the handler return without a reply, and somebody else give it: the handler returns the second value.
+    ///
+    /// `M` is the message in hand. Its reply is given once: a second `Later` has nobody to answer. A [`Later`] that is dropped
+    /// unanswered is an error for the asker at once.
+    ///
+    /// Once deferred, the reply is the holder's of the `Later`, whatever the handler returns: an `Ok` is dropped with a
+    /// warning in the log, and an `Err` other than the second value is a failure of the handler as usual
+    /// ([`Event::Failed`](crate::Event::Failed), [`on_error`](Actor::on_error)) that the asker does not see. So errors may be
+    /// logged and mapped. The same holds after [`forward`](Self::forward) and [`stash`](Self::stash).
+    ///
+    /// ```
+    /// # use dactor_core::{Actor, Context, Handler, Message, Outcome};
+    /// # struct Oracle;
+    /// # impl Actor for Oracle {}
+    /// # struct Question;
+    /// # impl Message for Question { type Reply = u64; type Access = dactor_core::Exclusive; }
+    /// impl Handler<Question> for Oracle {
+    ///     async fn handle(&mut self, question: Question, ctx: &mut Context<Self>) -> Outcome<u64> {
+    ///         let (later, promised) = ctx.reply_later::<Question>();
+    ///         tokio::spawn(async move { later.reply(42) });
+    ///         promised
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the message in hand is an ask that wants another type of reply than `M`'s.
+    pub fn reply_later<M: Message>(&mut self) -> (Later<M::Reply>, Outcome<M::Reply>) {
+        let sink = self.asker.clone().filter(|_| !self.promised).map(|asker| {
+            let sink = into_sink::<M::Reply>(asker).unwrap_or_else(|| {
+                panic!("the message in hand is not a `{}`", M::type_name());
+            });
+            sink.pass_on();
+            sink
+        });
+        self.promised = true;
+        let later = Later::new(sink, self.myself.core.clone(), M::type_name());
+        (later, Err(Failure::promise()))
+    }
+
+    /// Hands a message over to another actor, whose reply goes to the asker of this one. The handler returns the value.
+    /// The headers, the deadline and the cancellation of the ask go along. The interceptors of the ref see it leave, like
+    /// a tell: the asker hears how it ends. Where the other mailbox is full and makes senders wait
+    /// ([`Overflow::Block`](crate::Overflow::Block)), the message waits in line, told or asked.
+    ///
+    /// What becomes of the message is no failure of this actor. If the other actor has ended, refuses the message or has
+    /// no room, or an interceptor of the ref refuses it, then the message is one dead letter, an asker gets that error,
+    /// which names the other actor, and this actor goes on: its `on_error` does not run.
+    ///
+    /// # Errors
+    ///
+    /// Always: the value says that the reply was handed over, and is for the handler to return. It is a failure only if
+    /// the other reply is not of the type that was asked for ([`Unsupported`](ErrorKind::Unsupported)).
+    pub fn forward<B: Actor, M: SentTo<B>>(&mut self, to: &ActorRef<B>, message: M) -> Outcome<M::Reply> {
+        let mut options = SendOptions { priority: M::PRIORITY, headers: self.headers.clone() };
+        let asker = self.asker.clone().filter(|_| !self.promised);
+        let sink = match asker.map(into_sink::<M::Reply>) {
+            None => None,
+            Some(Some(sink)) => Some(sink),
+            Some(None) => {
+                let error = to.core.error(ErrorKind::Unsupported, M::type_name());
+                let because = "its reply is of another type than the one asked for";
+                return Err(error.with("because", because).into());
+            }
+        };
+        self.promised = true;
+        sink.iter().for_each(|sink| sink.pass_on());
+        let guard = match to.run_on_send_now(&message, &mut options) {
+            Ok(guard) => guard,
+            Err(error) => {
+                to.dead_letter(&message, &error);
+                if let Some(sink) = sink {
+                    sink.answer(Err(error));
+                }
+                return Err(Failure::promise());
+            }
+        };
+        // Refused, it is a dead letter by now, and its asker is answered.
+        let delivered = match sink {
+            Some(sink) => {
+                let asker = sink.clone();
+                let envelope = message.into_forward(options.headers, sink);
+                to.core.deliver_forwarded(envelope, &*asker, options.priority)
+            }
+            None => to.core.deliver(message.into_tell(options.headers), options.priority),
+        };
+        let _ = finish_send(guard, delivered);
+        Err(Failure::promise())
+    }
+}
+
+pub(crate) fn into_sink<R: 'static>(asker: Arc<dyn Asker>) -> Option<Arc<dyn Sink<R>>> {
+    asker.into_sink().downcast::<Arc<dyn Sink<R>>>().ok().map(|sink| *sink)
+}

@@ -1,0 +1,97 @@
+use std::sync::Arc;
+
+use crate::actor::watch::Watching;
+use crate::base::label::is_same_actor;
+use crate::kernel::actor_core::DynActor;
+use crate::{
+    Actor, ActorPath, ActorRef, AnyActorRef, Context, Error, ErrorKind, Handler, Result, Terminated,
+    Watchable,
+};
+
+/// Watches.
+impl<A: Actor> Context<A> {
+    /// Asks for a [`Terminated`] when the other actor ends, however that happens: at once if it has ended already. The other
+    /// actor is given by any of its refs, also by a [`Recipient`](crate::Recipient).
+    ///
+    /// It comes once. To watch an actor that is watched already changes nothing; once it has ended, and that was
+    /// handled, it can be watched anew. A restart of this actor keeps its watches, except those of its children, which
+    /// the restart stops.
+    ///
+    /// ```
+    /// # use dactor_core::{Actor, ActorRef, Context, Handler, Message, Outcome, Terminated};
+    /// # struct Worker; impl Actor for Worker {}
+    /// struct Pool { worker: ActorRef<Worker> }
+    ///
+    /// impl Actor for Pool {
+    ///     async fn on_start(&mut self, ctx: &mut Context<Self>) -> Outcome<()> {
+    ///         Ok(ctx.watch(&self.worker)?)
+    ///     }
+    /// }
+    ///
+    /// impl Handler<Terminated> for Pool {
+    ///     async fn handle(&mut self, worker: Terminated, _: &mut Context<Self>) -> Outcome<()> {
+    ///         println!("{} has ended: {}", worker.label(), worker.reason());
+    ///         Ok(())
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidWatch`](ErrorKind::InvalidWatch): an actor that watched itself would never hear of its end.
+    pub fn watch(&mut self, other: &(impl Watchable + ?Sized)) -> Result<()>
+    where
+        A: Handler<Terminated>,
+    {
+        let other = other.to_any();
+        check_watch(&self.myself, &other)?;
+        self.begin_watch(other.into_erased());
+        Ok(())
+    }
+
+    /// Begins to watch another actor than this one.
+    pub(crate) fn begin_watch(&mut self, other: Arc<dyn DynActor>)
+    where
+        A: Handler<Terminated>,
+    {
+        let watching = self.watching.get_or_insert_with(|| Box::new(Watching::new(self.myself.id())));
+        watching.begin(self.myself.core.clone(), other);
+    }
+
+    /// [Watches](Self::watch) the live actor at a path.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`System::find`](crate::System::find), and of [`watch`](Self::watch).
+    pub fn watch_path(&mut self, path: &ActorPath) -> Result<()>
+    where
+        A: Handler<Terminated>,
+    {
+        let other = self.system().find(path)?;
+        self.watch(&other)
+    }
+
+    /// Gives up a watch. No [`Terminated`] of it comes any more, even if the actor has ended. `false` when there was
+    /// no such watch.
+    pub fn unwatch(&mut self, other: &(impl Watchable + ?Sized)) -> bool {
+        self.watching.as_mut().is_some_and(|watching| watching.end(other.to_any().id()))
+    }
+
+    /// Gives up the watches of this actor's own children, also of those that have ended.
+    pub(crate) fn forget_children(&mut self) {
+        self.watching.iter_mut().for_each(|watching| watching.end_children());
+    }
+
+    /// Whether the notice of a watch is still wanted.
+    pub(crate) fn claims(&mut self, terminated: &Terminated, watch: u64) -> bool {
+        self.watching.as_mut().is_some_and(|watching| watching.claim(terminated.pid(), watch))
+    }
+}
+
+/// An actor that watched itself would never hear of its end.
+pub(crate) fn check_watch<A: Actor>(watcher: &ActorRef<A>, target: &AnyActorRef) -> Result<()> {
+    if is_same_actor(watcher, &**target.erased()) {
+        return Err(Error::new(ErrorKind::InvalidWatch).about(watcher));
+    }
+    Ok(())
+}

@@ -1,0 +1,61 @@
+use std::fmt;
+use std::sync::Arc;
+
+use crate::base::label::Labelled;
+use crate::delivery::ask_state::Sink;
+use crate::{Error, ErrorKind, Failure};
+
+/// A reply that is still to be given, by whoever holds this: from [`Context::reply_later`](crate::Context::reply_later).
+///
+/// Dropped without one, it answers the asker with [`NoReply`](ErrorKind::NoReply).
+#[must_use = "dropping it answers the asker with an error"]
+pub struct Later<R> {
+    /// None when nobody asked, or it is answered.
+    asker: Option<Arc<dyn Sink<R>>>,
+    actor: Arc<dyn Labelled>,
+    message: &'static str,
+}
+
+impl<R> Later<R> {
+    pub(crate) fn new(
+        asker: Option<Arc<dyn Sink<R>>>,
+        actor: Arc<dyn Labelled>,
+        message: &'static str,
+    ) -> Self {
+        Self { asker, actor, message }
+    }
+
+    /// Gives the reply. `false` when there is nobody who waits for it.
+    pub fn reply(mut self, reply: R) -> bool {
+        self.asker.take().is_some_and(|asker| asker.answer(Ok(reply)))
+    }
+
+    /// Answers with a failure, as a handler that returns it.
+    pub fn fail(mut self, failure: impl Into<Failure>) -> bool {
+        let error = self.error(ErrorKind::Failed).because_shared(failure.into().shared());
+        self.asker.take().is_some_and(|asker| asker.answer(Err(error)))
+    }
+
+    /// Whether nobody waits for it any more.
+    pub fn is_cancelled(&self) -> bool {
+        self.asker.as_ref().is_none_or(|asker| asker.is_gone())
+    }
+
+    fn error(&self, kind: ErrorKind) -> Error {
+        Error::new(kind).about(&*self.actor).with("message", self.message)
+    }
+}
+
+impl<R> Drop for Later<R> {
+    fn drop(&mut self) {
+        if let Some(asker) = self.asker.take() {
+            asker.answer(Err(self.error(ErrorKind::NoReply)));
+        }
+    }
+}
+
+impl<R> fmt::Debug for Later<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Later").field("actor", &self.actor.label()).field("message", &self.message).finish()
+    }
+}

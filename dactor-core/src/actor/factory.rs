@@ -1,0 +1,97 @@
+use std::fmt;
+
+use crate::Actor;
+use crate::base::panic::discard;
+
+/// What an actor is spawned from: a value, or a factory that can make it again.
+///
+/// Implemented for every actor, and for every closure or function that returns one; `K` tells the two apart
+/// and is inferred.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is neither an actor nor a factory of actors",
+    label = "cannot be spawned",
+    note = "`impl Actor for ..` it, or give a closure that returns an actor"
+)]
+pub trait IntoActor<K>: sealed::Sealed<K> {
+    /// The actor that comes out.
+    type Actor: Actor;
+
+    #[doc(hidden)]
+    fn into_factory(self) -> Factory<Self::Actor>;
+}
+
+/// Marks an [`IntoActor`] that is the actor itself.
+#[derive(Debug)]
+pub struct ByValue;
+
+/// Marks an [`IntoActor`] that is a factory of `A`s.
+#[derive(Debug)]
+pub struct ByFactory<A>(std::marker::PhantomData<A>);
+
+impl<A: Actor> IntoActor<ByValue> for A {
+    type Actor = A;
+
+    fn into_factory(self) -> Factory<A> {
+        Factory { instance: Some(self), make: None }
+    }
+}
+
+impl<A: Actor, F: FnMut() -> A + Send + 'static> IntoActor<ByFactory<A>> for F {
+    type Actor = A;
+
+    fn into_factory(self) -> Factory<A> {
+        Factory { instance: None, make: Some(Box::new(self)) }
+    }
+}
+
+/// The instance of one actor, and what makes the next one.
+pub struct Factory<A> {
+    instance: Option<A>,
+    make: Option<Box<dyn FnMut() -> A + Send>>,
+}
+
+impl<A> Factory<A> {
+    /// The instance, made by the factory if there is none. `None` when the actor was spawned from a value and that is gone.
+    pub(crate) fn instantiate(&mut self) -> Option<&mut A> {
+        if let (None, Some(make)) = (&self.instance, &mut self.make) {
+            self.instance = Some(make());
+        }
+        self.instance.as_mut()
+    }
+
+    pub(crate) fn instance(&mut self) -> Option<&mut A> {
+        self.instance.as_mut()
+    }
+
+    pub(crate) fn take(&mut self) -> Option<A> {
+        self.instance.take()
+    }
+
+    /// Whether there is a factory to make another instance.
+    pub(crate) fn is_restartable(&self) -> bool {
+        self.make.is_some()
+    }
+}
+
+/// Both are the user's, and each is dropped under a guard of its own: a cell may be dropped by anyone.
+impl<A> Drop for Factory<A> {
+    fn drop(&mut self) {
+        discard(self.instance.take());
+        discard(self.make.take());
+    }
+}
+
+impl<A> fmt::Debug for Factory<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Factory").field("restartable", &self.is_restartable()).finish_non_exhaustive()
+    }
+}
+
+mod sealed {
+    use super::{ByFactory, ByValue};
+    use crate::Actor;
+
+    pub trait Sealed<K> {}
+    impl<A: Actor> Sealed<ByValue> for A {}
+    impl<A: Actor, F: FnMut() -> A + Send + 'static> Sealed<ByFactory<A>> for F {}
+}

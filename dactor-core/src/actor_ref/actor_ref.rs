@@ -1,0 +1,366 @@
+use std::any::Any;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use crate::actor_ref::ask::{Ask, Sending, Target};
+use crate::actor_ref::outbound::{OutboundGuard, delay_unsupported, finish_send, not_sent, run_on_send};
+use crate::base::label::{Labelled, hash_actor, is_same_actor};
+use crate::delivery::ask_state::AskState;
+use crate::delivery::ask_state::Holder;
+use crate::interceptor::chain::{Chain, Pause, extend};
+use crate::kernel::actor_core::{ActorCore, Delivered, DynActor};
+use crate::mailbox::Ending;
+use crate::message::options::SendOptions;
+use crate::path::{ActorPathParts, ActorUid};
+use crate::{
+    Actor, ActorPath, Error, Header, Mode, Outbound, Pid, Priority, Recipient, Result, SendBuilder,
+    SendError, SentTo, StopReason, System,
+};
+
+/// A handle to an actor: storable, cheap to clone, the same type on every backend.
+///
+/// It does not keep the actor running, and dropping the last one does not stop it: an actor lives until it
+/// is stopped. Two refs are equal when they mean the same actor: their systems have the same address, and the actors the
+/// same UID. Interceptors of a ref make no difference.
+pub struct ActorRef<A: Actor> {
+    pub(crate) core: Arc<ActorCore<A>>,
+    outbound: Chain<dyn Outbound>,
+}
+
+impl<A: Actor> ActorRef<A> {
+    pub(crate) fn of(core: Arc<ActorCore<A>>) -> Self {
+        let outbound = core.meta.outbound().clone();
+        Self { core, outbound }
+    }
+
+    /// The ref of an actor that is known only as one, if it is an `A`.
+    pub(crate) fn known(actor: Arc<dyn DynActor>) -> Option<Self> {
+        actor.into_any().downcast::<ActorCore<A>>().ok().map(Self::of)
+    }
+
+    /// Sends a message and does not wait for anything. An error says that the message will not be handled.
+    pub fn tell<M: SentTo<A>>(&self, message: M) -> Result<()> {
+        Target::tell(self, message, SendOptions::of::<M>())
+    }
+
+    /// Like [`tell`](Self::tell), but hands a refused message back.
+    pub fn try_tell<M: SentTo<A>>(&self, message: M) -> Result<(), SendError<M>> {
+        Target::try_tell(self, message, SendOptions::of::<M>())
+    }
+
+    /// Sends a message, waiting for room where the mailbox makes senders wait ([`Overflow::Block`]); senders get
+    /// in in the order in which they came. An unbounded mailbox has room always.
+    ///
+    /// Dropped while it waits, it takes its message back. Inside the actor's own turn it does not wait: room
+    /// could only come after it.
+    ///
+    /// [`Overflow::Block`]: crate::Overflow::Block
+    pub async fn send<M: SentTo<A>>(&self, message: M) -> Result<()> {
+        self.dispatch(message, SendOptions::of::<M>()).await
+    }
+
+    /// Sends a message and gives the handler's reply.
+    ///
+    /// The ask is sent when it is first polled, like any Rust future; [`Ask::enqueue`] sends it at once.
+    ///
+    /// It borrows the ref, so that an ask costs no count of references. Where something that borrows nothing is needed:
+    ///
+    /// ```
+    /// # use dactor_core::{Actor, ActorRef, Message, Result, SentTo};
+    /// # async fn ways<A: Actor, M: SentTo<A> + Message<Reply = u64> + Clone>(actor: ActorRef<A>, message: M) -> Result<()> {
+    /// # let (first, second, third) = (message.clone(), message.clone(), message);
+    /// // To a task, sent now: the pending reply borrows nothing.
+    /// let replied = tokio::spawn(actor.ask(first).enqueue()?);
+    /// // To a task, sent when that runs: the task has a ref of its own.
+    /// let asker = actor.clone();
+    /// let asked = tokio::spawn(async move { asker.ask(second).await });
+    /// // Several at once need no more than the refs.
+    /// let all = futures_util::future::join_all([&actor].map(|actor| actor.ask(third.clone()))).await;
+    /// # Ok(()) }
+    /// ```
+    pub fn ask<M: SentTo<A>>(&self, message: M) -> Ask<'_, M> {
+        Ask::new(self, message, SendOptions::of::<M>())
+    }
+
+    /// This actor, for sending with another [`Priority`] than the message's own.
+    ///
+    /// ```
+    /// # use dactor_core::{Actor, ActorRef, Priority, Result, SentTo};
+    /// # fn cancel<A: Actor, M: SentTo<A>>(actor: ActorRef<A>, message: M) -> Result<()> {
+    /// actor.at(Priority::High).tell(message)
+    /// # }
+    /// ```
+    pub fn at(&self, priority: Priority) -> SendBuilder<'_, Self> {
+        SendBuilder::new(self).at(priority)
+    }
+
+    /// This actor, for sending with a header beside the message.
+    pub fn header(&self, header: impl Header) -> SendBuilder<'_, Self> {
+        SendBuilder::new(self).header(header)
+    }
+
+    /// The same actor, through a ref whose messages this interceptor sees, behind those that the ref has already.
+    pub fn outbound(&self, interceptor: impl Outbound) -> Self {
+        let outbound = extend(&self.outbound, vec![Arc::new(interceptor)]);
+        Self { core: self.core.clone(), outbound }
+    }
+
+    pub(crate) async fn dispatch<M: SentTo<A>>(&self, message: M, mut options: SendOptions) -> Result<()> {
+        let mut guard = None;
+        if self.outbound.is_some() {
+            match run_on_send(self, &message, Mode::Tell, &mut options.headers) {
+                Ok((pause, run)) => {
+                    guard = run.map(Box::new);
+                    if !pause.delay.is_zero() {
+                        tokio::time::sleep(pause.delay).await;
+                    }
+                }
+                Err(error) => {
+                    self.dead_letter(&message, &error);
+                    return Err(error);
+                }
+            }
+        }
+        let sent = self.core.send(message.into_tell(options.headers), options.priority).await;
+        finish_send(guard, sent)
+    }
+
+    /// Runs `on_send` for a sender that cannot wait: a delay is an error. The guard tells the interceptors whether the
+    /// message was sent.
+    pub(crate) fn run_on_send_now<M: SentTo<A>>(
+        &self,
+        message: &M,
+        options: &mut SendOptions,
+    ) -> Result<Option<OutboundGuard>> {
+        match run_on_send(self, message, Mode::Tell, &mut options.headers)? {
+            (Pause { delay: Duration::ZERO, .. }, guard) => Ok(guard),
+            (pause, guard) => Err(not_sent(guard, delay_unsupported::<M>(self, pause))),
+        }
+    }
+
+    /// This actor as the receiver of one type of message.
+    pub fn recipient<M: SentTo<A>>(&self) -> Recipient<M> {
+        Recipient::new(Arc::new(self.clone()))
+    }
+
+    /// A handle that does not keep the actor's memory.
+    pub fn downgrade(&self) -> WeakRef<A> {
+        WeakRef { core: Arc::downgrade(&self.core), outbound: self.outbound.clone() }
+    }
+
+    /// Stops the actor after its current message. Queued messages become dead letters, their askers get
+    /// [`Stopped`](crate::ErrorKind::Stopped); `on_stop` runs.
+    pub fn stop(&self) {
+        self.core.signal(Ending::Stop);
+    }
+
+    /// Stops the actor after all it has accepted so far. Whatever is sent from now on is refused.
+    pub fn drain(&self) {
+        self.core.signal(Ending::Drain);
+    }
+
+    /// Ends the actor at its next await: the running handler or hook is dropped, `on_stop` does not run.
+    pub fn kill(&self) {
+        self.core.signal(Ending::Kill);
+    }
+
+    /// Waits until the actor has ended and gives the reason, to any number of callers, before or after.
+    ///
+    /// # Errors
+    ///
+    /// [`AskedItself`](crate::ErrorKind::AskedItself), at once, when the actor awaits its own end in one of its handlers or
+    /// hooks: it ends only after that. A task that it spawns may wait for it.
+    pub async fn wait(&self) -> Result<StopReason> {
+        self.core.meta.ended_outside_turn(&*self.core).await
+    }
+
+    /// The reason, when the actor has ended.
+    pub fn stop_reason(&self) -> Option<StopReason> {
+        self.core.meta.stop_reason().cloned()
+    }
+
+    /// Whether the actor has not ended yet.
+    pub fn is_alive(&self) -> bool {
+        !self.core.meta.has_ended()
+    }
+
+    /// The actor's number.
+    pub fn id(&self) -> Pid {
+        self.core.meta.pid()
+    }
+
+    /// Which incarnation at its path the actor is.
+    pub fn uid(&self) -> ActorUid {
+        Labelled::uid(self)
+    }
+
+    /// The name it was spawned with, if any.
+    pub fn name(&self) -> Option<&str> {
+        self.core.meta.name().map(|name| &**name)
+    }
+
+    /// Where the actor is in its system, with its number as the UID. It is put together here: keep it if you look at it
+    /// often.
+    pub fn path(&self) -> ActorPath {
+        self.core.meta.path()
+    }
+
+    /// The system it lives in.
+    pub fn system(&self) -> &System {
+        self.core.meta.system()
+    }
+
+    /// How many messages wait in its mailbox, not counting those of the turn in hand.
+    pub fn queued(&self) -> usize {
+        self.core.mailbox.len()
+    }
+
+    /// The native actor underneath, as the adapter gives it; `None` before the actor has started. Adapters
+    /// offer it with its true type.
+    ///
+    /// Take it before acting on the native actor: from then on the actor lets its runtime look at native
+    /// signals whenever it has nothing to do, which it may skip before.
+    pub fn native(&self) -> Option<&(dyn Any + Send + Sync)> {
+        self.core.native()
+    }
+}
+
+impl<A: Actor> Labelled for ActorRef<A> {
+    fn path(&self) -> ActorPath {
+        self.core.meta.path()
+    }
+
+    fn pid(&self) -> Pid {
+        self.core.meta.pid()
+    }
+
+    fn uid(&self) -> ActorUid {
+        ActorUid::new(self.core.meta.pid().get())
+    }
+
+    fn address(&self) -> &ActorPathParts {
+        self.core.meta.system().parts()
+    }
+
+    fn actor_type(&self) -> &'static str {
+        self.core.actor_type()
+    }
+
+    fn queued(&self) -> usize {
+        self.core.mailbox.len()
+    }
+}
+
+impl<A: Actor, M: SentTo<A>> Target<M> for ActorRef<A> {
+    fn tell(&self, message: M, mut options: SendOptions) -> Result<()> {
+        if self.outbound.is_none() {
+            return self.core.tell(message, options).map(drop);
+        }
+        match self.run_on_send_now(&message, &mut options) {
+            Ok(guard) => finish_send(guard, self.core.tell(message, options)),
+            Err(error) => {
+                self.dead_letter(&message, &error);
+                Err(error)
+            }
+        }
+    }
+
+    fn try_tell(&self, message: M, mut options: SendOptions) -> Result<(), SendError<M>> {
+        if self.outbound.is_none() {
+            return self.core.try_tell(message, options).map(drop);
+        }
+        let guard = match self.run_on_send_now(&message, &mut options) {
+            Ok(guard) => guard,
+            Err(reason) => return Err(SendError { message, reason }),
+        };
+        let (back, sent) = match self.core.try_tell(message, options) {
+            Ok(delivered) => (None, Ok(delivered)),
+            Err(SendError { message, reason }) => (Some(message), Err(reason)),
+        };
+        match (finish_send(guard, sent), back) {
+            (Err(reason), Some(message)) => Err(SendError { message, reason }),
+            _ => Ok(()),
+        }
+    }
+
+    fn send(&self, message: M, options: SendOptions) -> Sending<'_> {
+        Box::pin(self.dispatch(message, options))
+    }
+
+    fn deliver(&self, ask: Arc<AskState<M>>, priority: Priority) -> Result<Delivered> {
+        self.core.deliver(M::into_ask(ask), priority)
+    }
+
+    fn outbound(&self) -> &Chain<dyn Outbound> {
+        &self.outbound
+    }
+
+    fn labelled(&self) -> Arc<dyn Labelled> {
+        self.core.clone()
+    }
+
+    fn holder(&self) -> Arc<dyn Holder> {
+        self.core.clone()
+    }
+
+    fn erased(&self) -> Arc<dyn DynActor> {
+        self.core.clone()
+    }
+
+    fn dead_letter(&self, message: &M, error: &Error) {
+        self.system().events().dead_letter(self, M::type_name(), error, || message.describe());
+    }
+}
+
+impl<A: Actor> Clone for ActorRef<A> {
+    fn clone(&self) -> Self {
+        Self { core: self.core.clone(), outbound: self.outbound.clone() }
+    }
+}
+
+impl<A: Actor> PartialEq for ActorRef<A> {
+    fn eq(&self, other: &Self) -> bool {
+        is_same_actor(self, other)
+    }
+}
+
+impl<A: Actor> Eq for ActorRef<A> {}
+
+impl<A: Actor> Hash for ActorRef<A> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        hash_actor(self, state);
+    }
+}
+
+impl<A: Actor> fmt::Debug for ActorRef<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ActorRef").field(&self.core).finish()
+    }
+}
+
+/// A handle that keeps nothing alive.
+pub struct WeakRef<A: Actor> {
+    core: Weak<ActorCore<A>>,
+    outbound: Chain<dyn Outbound>,
+}
+
+impl<A: Actor> WeakRef<A> {
+    /// The full handle, while the actor lives or another full handle exists.
+    pub fn upgrade(&self) -> Option<ActorRef<A>> {
+        Some(ActorRef { core: self.core.upgrade()?, outbound: self.outbound.clone() })
+    }
+}
+
+impl<A: Actor> Clone for WeakRef<A> {
+    fn clone(&self) -> Self {
+        Self { core: self.core.clone(), outbound: self.outbound.clone() }
+    }
+}
+
+impl<A: Actor> fmt::Debug for WeakRef<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("WeakRef").field(&self.upgrade()).finish()
+    }
+}

@@ -1,0 +1,283 @@
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tokio::time::{Instant, Sleep};
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+use crate::actor_ref::ask::Target;
+use crate::actor_ref::outbound::{OutboundGuard, not_sent};
+use crate::base::current;
+use crate::base::label::Labelled;
+use crate::delivery::ask_state::{AskState, GivenUp, Holder, Terms};
+use crate::kernel::actor_core::Delivered;
+use crate::kernel::cycles;
+use crate::message::options::SendOptions;
+use crate::{Error, ErrorKind, Headers, Message, Pid, Result};
+
+/// An ask that has been sent. Its owner [leaves](Self::leave) it when it is dropped.
+pub(crate) struct InFlight<M: Message> {
+    state: Arc<AskState<M>>,
+    pid: Pid,
+    /// Answered or given up: nothing is left to do.
+    over: bool,
+    limits: Option<Box<AskLimits>>,
+    guard: Option<Box<OutboundGuard>>,
+}
+
+impl<M: Message> InFlight<M> {
+    pub(crate) fn send(
+        target: &dyn Target<M>,
+        message: M,
+        options: SendOptions,
+        waker: Option<Waker>,
+        limits: Option<Box<AskLimits>>,
+        mut guard: Option<Box<OutboundGuard>>,
+    ) -> Result<Self> {
+        let terms = limits.as_ref().map(|limits| limits.terms()).unwrap_or_default();
+        let state = Arc::new(AskState::new(message, options.headers, terms, waker));
+        match target.deliver(state.clone(), options.priority) {
+            Ok(delivered) => {
+                if let (Delivered::Queued, Some(guard)) = (delivered, &mut guard) {
+                    guard.is_sent();
+                }
+                Ok(Self { state, pid: target.pid(), over: false, limits, guard })
+            }
+            Err(error) => Err(not_sent(guard, error)),
+        }
+    }
+
+    /// Whether it has no deadline and no cancellation, and waits for the reply alone.
+    #[inline]
+    pub(crate) fn is_unlimited(&self) -> bool {
+        self.limits.is_none()
+    }
+
+    /// The reply, and the headers beside it. `holder` is asked for only by an asker who gives up.
+    pub(crate) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        holder: impl Fn() -> Arc<dyn Holder>,
+    ) -> Poll<(Result<M::Reply>, Headers)> {
+        let (ended, mut headers) = if let Poll::Ready((reply, headers)) = self.state.poll(cx) {
+            self.over = true;
+            (reply, headers)
+        } else if current::actor() == self.pid {
+            // Its path is not at hand here, and would have to be carried by every ask.
+            let error = Error::new(ErrorKind::AskedItself).with("id", self.pid);
+            // It is in the mailbox while this value is kept, or a handler has it.
+            (Err(error.with("message", M::type_name()).perhaps_handled()), Headers::default())
+        } else if let Some(limits) = &mut self.limits {
+            match limits.poll::<M>(cx) {
+                Some(error) => self.run_out(error, holder),
+                None => return Poll::Pending,
+            }
+        } else {
+            match cycles::waits(self.pid, cx.waker(), || self.state.clone()) {
+                Some(error) => self.close_cycle(error, holder),
+                None => return Poll::Pending,
+            }
+        };
+        let ended = match self.guard.take() {
+            Some(guard) => guard.run_on_reply(ended, &mut headers),
+            None => ended,
+        };
+        Poll::Ready((ended, headers))
+    }
+
+    /// A limit was reached, unless the answer has come since the last poll. From here on the ask waits for nothing, also
+    /// while this value is kept.
+    #[cold]
+    fn run_out(&mut self, error: Error, holder: impl Fn() -> Arc<dyn Holder>) -> (Result<M::Reply>, Headers) {
+        self.over = true;
+        match self.give_up(&holder) {
+            GivenUp::Answered(answer, headers) => return (answer, headers),
+            GivenUp::Held(answer) => unread::<M>(&*holder(), &answer),
+            // Taken back before a handler had it.
+            GivenUp::Withdrawn(message) => {
+                drop(message);
+                return (Err(error.unhandled()), Headers::default());
+            }
+            GivenUp::Claimed => {}
+        }
+        (Err(error), Headers::default())
+    }
+
+    #[cold]
+    fn close_cycle(
+        &mut self,
+        error: Error,
+        holder: impl Fn() -> Arc<dyn Holder>,
+    ) -> (Result<M::Reply>, Headers) {
+        let error = error.about(&*holder()).with("message", M::type_name());
+        self.run_out(error, holder)
+    }
+
+    /// Takes the message out of the mailbox that holds it, if one does.
+    fn give_up(&self, first: impl Fn() -> Arc<dyn Holder>) -> GivenUp<M> {
+        let abandonment = self.state.give_up().unwrap_or_else(|| {
+            loop {
+                let holder = self.state.holder().unwrap_or_else(&first);
+                let mut abandonment = None;
+                holder.withdraw(&mut || {
+                    abandonment = self.state.withdraw_from(holder.pid());
+                    abandonment.as_ref().and_then(|abandonment| abandonment.slot)
+                });
+                // None when it was forwarded meanwhile.
+                if let Some(abandonment) = abandonment {
+                    return abandonment;
+                }
+            }
+        });
+        if let Some(gone) = abandonment.gone {
+            gone.cancel();
+        }
+        abandonment.found
+    }
+
+    /// Gives up, if that is still to be done.
+    #[inline]
+    pub(crate) fn leave(&mut self, holder: impl Fn() -> Arc<dyn Holder>) {
+        if !self.over {
+            self.over = true;
+            match self.give_up(&holder) {
+                GivenUp::Answered(answer, _) | GivenUp::Held(answer) => {
+                    // That a handler of a stream is done is no loss for a consumer that has left.
+                    if M::REPLY_IS_ANSWER || answer.is_err() {
+                        unread::<M>(&*holder(), &answer);
+                    }
+                }
+                GivenUp::Withdrawn(message) => drop(message),
+                GivenUp::Claimed => {}
+            }
+        }
+    }
+}
+
+fn unread<M: Message>(holder: &dyn Holder, answer: &Result<M::Reply>) {
+    if M::REPLY_IS_ANSWER || answer.is_err() {
+        holder.unread(M::type_name(), answer.as_ref().err());
+    }
+}
+
+/// The reply to an ask that has been sent. Dropping it gives up, as with [`Ask`](crate::Ask). A reply that has come and
+/// is dropped unread is a dead letter ([`AskerGone`](ErrorKind::AskerGone)).
+#[must_use = "dropping the pending reply withdraws the ask"]
+pub struct PendingReply<M: Message> {
+    ask: InFlight<M>,
+    holder: Arc<dyn Holder>,
+}
+
+impl<M: Message> PendingReply<M> {
+    pub(crate) fn new(ask: InFlight<M>, holder: Arc<dyn Holder>) -> Self {
+        Self { ask, holder }
+    }
+
+    /// Does not wait for the reply, and lets the handler finish: its reply is no dead letter.
+    pub(crate) fn detach(mut self) {
+        self.ask.over = true;
+    }
+}
+
+impl<M: Message> Unpin for PendingReply<M> {}
+
+impl<M: Message> Future for PendingReply<M> {
+    type Output = Result<M::Reply>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { ask, holder } = &mut *self;
+        ask.poll(cx, || holder.clone()).map(|(reply, _)| reply)
+    }
+}
+
+impl<M: Message> Drop for PendingReply<M> {
+    fn drop(&mut self) {
+        let Self { ask, holder } = self;
+        ask.leave(|| holder.clone());
+    }
+}
+
+impl<M: Message> fmt::Debug for PendingReply<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PendingReply").field("actor", &self.ask.pid).finish_non_exhaustive()
+    }
+}
+
+/// The deadlines of one ask.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Deadlines {
+    /// The time allowed, and when it is over.
+    pub(crate) timeout: Option<(Duration, Instant)>,
+    pub(crate) deadline: Option<Instant>,
+    /// Of the message in whose handler the ask is made.
+    pub(crate) inherited: Option<Instant>,
+}
+
+impl Deadlines {
+    /// The one that the asker set.
+    pub(crate) fn own(&self) -> Option<Instant> {
+        [self.timeout.map(|(_, at)| at), self.deadline].into_iter().flatten().min()
+    }
+
+    pub(crate) fn earliest(&self) -> Option<Instant> {
+        [self.timeout.map(|(_, at)| at), self.deadline, self.inherited].into_iter().flatten().min()
+    }
+
+    /// The error when the earliest is over: it says which one it was.
+    pub(crate) fn late<M: Message>(&self, actor: &dyn Labelled) -> Error {
+        let error = Error::new(ErrorKind::Timeout).about(actor).with("message", M::type_name());
+        let earliest = self.earliest();
+        match self.timeout {
+            Some((after, at)) if Some(at) == earliest => error.with("after", format!("{after:?}")),
+            _ if self.deadline == earliest => error.with("deadline", "of the ask"),
+            _ => error.with("deadline", "of the message being handled"),
+        }
+    }
+}
+
+/// What ends an ask early: its earliest deadline, and its cancellation.
+pub(crate) struct AskLimits {
+    deadlines: Deadlines,
+    timer: Option<Pin<Box<Sleep>>>,
+    cancel: Option<(CancellationToken, Pin<Box<WaitForCancellationFutureOwned>>)>,
+    actor: Arc<dyn Labelled>,
+}
+
+impl AskLimits {
+    pub(crate) fn new(
+        deadlines: Deadlines,
+        cancel: Option<CancellationToken>,
+        actor: Arc<dyn Labelled>,
+    ) -> Result<Self> {
+        let timer = deadlines.earliest().map(sleep).transpose()?;
+        let cancel = cancel.map(|token| (token.clone(), Box::pin(token.cancelled_owned())));
+        Ok(Self { deadlines, timer, cancel, actor })
+    }
+
+    fn terms(&self) -> Terms {
+        let cancel = self.cancel.as_ref().map(|(token, _)| token.clone());
+        Terms { deadline: self.deadlines.earliest(), cancel }
+    }
+
+    /// The error, when it is over.
+    pub(crate) fn poll<M: Message>(&mut self, cx: &mut Context<'_>) -> Option<Error> {
+        if let Some((_, cancelled)) = &mut self.cancel
+            && cancelled.as_mut().poll(cx).is_ready()
+        {
+            let error = Error::new(ErrorKind::Cancelled).about(&*self.actor);
+            return Some(error.with("message", M::type_name()));
+        }
+        let timer = self.timer.as_mut()?;
+        timer.as_mut().poll(cx).is_ready().then(|| self.deadlines.late::<M>(&*self.actor))
+    }
+}
+
+fn sleep(until: Instant) -> Result<Pin<Box<Sleep>>> {
+    tokio::runtime::Handle::try_current().map_err(|error| {
+        Error::new(ErrorKind::NoRuntime).because(error).with("call", "ask with a timeout")
+    })?;
+    Ok(Box::pin(tokio::time::sleep_until(until)))
+}

@@ -1,0 +1,123 @@
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use crate::actor_ref::any_actor_ref::sealed::Sealed;
+use crate::actor_ref::ask::{Ask, Target};
+use crate::base::label::{hash_actor, is_same_actor};
+use crate::message::options::SendOptions;
+use crate::path::ActorUid;
+use crate::{
+    ActorPath, AnyActorRef, Header, Message, Pid, Priority, Result, SendBuilder, SendError, StopReason,
+    Watchable,
+};
+
+/// Any actor that handles `M`, whatever its type. Two recipients are equal when they mean the same actor.
+pub struct Recipient<M: Message> {
+    pub(crate) target: Arc<dyn Target<M>>,
+}
+
+impl<M: Message> Recipient<M> {
+    pub(crate) fn new(target: Arc<dyn Target<M>>) -> Self {
+        Self { target }
+    }
+
+    /// See [`ActorRef::tell`](crate::ActorRef::tell).
+    pub fn tell(&self, message: M) -> Result<()> {
+        self.target.tell(message, SendOptions::of::<M>())
+    }
+
+    /// See [`ActorRef::try_tell`](crate::ActorRef::try_tell).
+    pub fn try_tell(&self, message: M) -> Result<(), SendError<M>> {
+        self.target.try_tell(message, SendOptions::of::<M>())
+    }
+
+    /// See [`ActorRef::send`](crate::ActorRef::send).
+    pub async fn send(&self, message: M) -> Result<()> {
+        self.target.send(message, SendOptions::of::<M>()).await
+    }
+
+    /// See [`ActorRef::ask`](crate::ActorRef::ask).
+    pub fn ask(&self, message: M) -> Ask<'_, M> {
+        Ask::new(&*self.target, message, SendOptions::of::<M>())
+    }
+
+    /// See [`ActorRef::at`](crate::ActorRef::at).
+    pub fn at(&self, priority: Priority) -> SendBuilder<'_, Self> {
+        SendBuilder::new(self).at(priority)
+    }
+
+    /// See [`ActorRef::header`](crate::ActorRef::header).
+    pub fn header(&self, header: impl Header) -> SendBuilder<'_, Self> {
+        SendBuilder::new(self).header(header)
+    }
+
+    /// The actor's path: see [`ActorRef::path`](crate::ActorRef::path).
+    pub fn path(&self) -> ActorPath {
+        self.target.path()
+    }
+
+    /// The actor's number.
+    pub fn id(&self) -> Pid {
+        self.target.pid()
+    }
+
+    /// Which incarnation at its path the actor is.
+    pub fn uid(&self) -> ActorUid {
+        self.target.uid()
+    }
+
+    /// See [`ActorRef::is_alive`](crate::ActorRef::is_alive).
+    pub fn is_alive(&self) -> bool {
+        !self.target.erased().meta().has_ended()
+    }
+
+    /// See [`ActorRef::stop_reason`](crate::ActorRef::stop_reason).
+    pub fn stop_reason(&self) -> Option<StopReason> {
+        self.target.erased().meta().stop_reason().cloned()
+    }
+
+    /// See [`ActorRef::wait`](crate::ActorRef::wait).
+    ///
+    /// # Errors
+    ///
+    /// [`AskedItself`](crate::ErrorKind::AskedItself), as there.
+    pub async fn wait(&self) -> Result<StopReason> {
+        let actor = self.target.erased();
+        actor.meta().ended_outside_turn(&*actor).await
+    }
+}
+
+impl<M: Message> Sealed for Recipient<M> {}
+impl<M: Message> Watchable for Recipient<M> {
+    fn to_any(&self) -> AnyActorRef {
+        AnyActorRef::new(self.target.erased())
+    }
+}
+
+/// The same actor, whatever interceptors the ref had that this was made from.
+impl<M: Message> PartialEq for Recipient<M> {
+    fn eq(&self, other: &Self) -> bool {
+        is_same_actor(&*self.target, &*other.target)
+    }
+}
+
+impl<M: Message> Eq for Recipient<M> {}
+
+impl<M: Message> Hash for Recipient<M> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        hash_actor(&*self.target, state);
+    }
+}
+
+impl<M: Message> Clone for Recipient<M> {
+    fn clone(&self) -> Self {
+        Self { target: self.target.clone() }
+    }
+}
+
+impl<M: Message> fmt::Debug for Recipient<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Recipient").field(&self.target.label()).finish()
+    }
+}

@@ -1,0 +1,165 @@
+use std::any::type_name;
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::actor_ref::ask::{Ask, Target};
+use crate::actor_ref::stream::BUFFER;
+use crate::actor_ref::stream::items::Items;
+use crate::actor_ref::stream::limits::Limits;
+use crate::base::current;
+use crate::delivery::channel::channel;
+use crate::message::options::SendOptions;
+use crate::{Expand, ExpandRequest, Header, Message, Producer, Result};
+
+/// A request for a stream of items: configure it, then await it. From [`ActorRef::expand`](crate::ActorRef::expand).
+#[must_use = "it is sent when it is awaited"]
+pub struct Expanding<'a, M: Expand> {
+    target: &'a dyn Target<ExpandRequest<M>>,
+    message: M,
+    options: StreamOptions,
+}
+
+/// What a caller sets for a stream.
+#[derive(Debug)]
+pub(crate) struct StreamOptions {
+    pub(crate) send: SendOptions,
+    pub(crate) buffer: usize,
+    pub(crate) batch: usize,
+    pub(crate) limits: Limits,
+}
+
+impl StreamOptions {
+    pub(crate) fn of<M: Message>() -> Self {
+        Self { send: SendOptions::of::<M>(), buffer: BUFFER, batch: 1, limits: Limits::default() }
+    }
+
+    /// Sends the request, and gives the rest of what the caller set.
+    pub(crate) fn ask<'a, M: Message>(self, target: &'a dyn Target<M>, request: M) -> (Ask<'a, M>, Limits) {
+        let Self { send, mut limits, .. } = self;
+        limits.whole = [limits.whole, current::deadline()].into_iter().flatten().min();
+        let mut ask = Ask::new(target, request, send);
+        if let Some(whole) = limits.whole {
+            ask = ask.deadline(whole);
+        }
+        (ask, limits)
+    }
+}
+
+/// The methods that all stream requests have.
+macro_rules! stream_options {
+    () => {
+        /// How many items are buffered between producer and consumer: 32 unless set. 0 is
+        /// [`InvalidCapacity`](crate::ErrorKind::InvalidCapacity).
+        pub fn buffer(mut self, items: usize) -> Self {
+            self.options.buffer = items;
+            self
+        }
+
+        /// Gives up when the whole stream does not end within this time, counted from this call. The handler sees it as its
+        /// [deadline](crate::Context::deadline).
+        pub fn timeout(self, time: Duration) -> Self {
+            self.deadline(crate::Deadline::after(time).0)
+        }
+
+        /// Gives up at this time. Inside a handler the stream inherits the deadline of the message in hand.
+        pub fn deadline(mut self, deadline: Instant) -> Self {
+            self.options.limits.whole = Some(deadline);
+            self
+        }
+
+        /// Gives up when the token is cancelled.
+        pub fn cancel(mut self, token: CancellationToken) -> Self {
+            self.options.limits.cancel = Some(token);
+            self
+        }
+
+        /// Sends the request with this header.
+        pub fn header(mut self, header: impl Header) -> Self {
+            self.options.send.headers.insert(header);
+            self
+        }
+    };
+}
+pub(crate) use stream_options;
+
+/// The methods that stream requests have whose answer is a stream.
+macro_rules! item_options {
+    () => {
+        /// Gives up when the first item does not come within this time.
+        pub fn first_within(mut self, time: Duration) -> Self {
+            self.options.limits.first = Some(time);
+            self
+        }
+
+        /// Gives up when an item does not come within this time after the one before.
+        pub fn item_within(mut self, time: Duration) -> Self {
+            self.options.limits.between = Some(time);
+            self
+        }
+
+        /// Lets the producer send this many items together: fewer wake-ups, and an item waits until its batch is full, the
+        /// producer [flushes](crate::Producer::flush) or finishes. At most as many as are [buffered](Self::buffer).
+        pub fn batch(mut self, items: usize) -> Self {
+            self.options.batch = items;
+            self
+        }
+    };
+}
+pub(crate) use item_options;
+
+impl<'a, M: Expand> Expanding<'a, M> {
+    pub(crate) fn new(target: &'a dyn Target<ExpandRequest<M>>, message: M) -> Self {
+        Self { target, message, options: StreamOptions::of::<ExpandRequest<M>>() }
+    }
+
+    stream_options!();
+    item_options!();
+
+    async fn send(self) -> Result<Items<M::Item>> {
+        let Self { target, message, options } = self;
+        let request = type_name::<M>();
+        let buffer = checked(options.buffer, target, request)?;
+        let (tx, rx) = channel(buffer);
+        let out = Producer::new(tx, options.batch.min(buffer), request);
+        let (ask, limits) = options.ask(target, ExpandRequest { message, out });
+        let handler = ask.into_pending().await?;
+        Ok(Items::new(rx, Box::new(handler), limits.start(), request, target.label()))
+    }
+}
+
+/// A buffer that can hold something.
+pub(crate) fn checked<M: Message>(
+    buffer: usize,
+    target: &dyn Target<M>,
+    request: &'static str,
+) -> Result<usize> {
+    if buffer > 0 {
+        return Ok(buffer);
+    }
+    let error = crate::Error::new(crate::ErrorKind::InvalidCapacity).about(target).with("message", request);
+    Err(error.with("buffer", 0).with("because", "a stream without a buffer could never deliver an item"))
+}
+
+impl<'a, M: Expand> IntoFuture for Expanding<'a, M> {
+    type Output = Result<Items<M::Item>>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.send())
+    }
+}
+
+impl<M: Expand> fmt::Debug for Expanding<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Expanding")
+            .field("target", &self.target.label())
+            .field("message", &type_name::<M>())
+            .field("options", &self.options)
+            .finish()
+    }
+}

@@ -1,0 +1,98 @@
+//! A caller's stream on its way into the input of a handler.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use futures_util::Stream;
+
+use crate::base::panic::{contain, discard};
+use crate::delivery::channel::{End, Tx};
+use crate::{Error, ErrorKind};
+
+/// How many items are taken from the caller's stream before they are sent together.
+const GATHERED: usize = 16;
+
+/// How often that is done in one poll. A stream that always has more, for a handler on another thread that always has room,
+/// must not keep the caller from its timeout.
+const MOST_ROUNDS: usize = 64;
+
+/// Drives the caller's stream, as far as there is room. It is polled by the future or stream that the caller awaits, so
+/// it needs no task, and stops when the caller gives up.
+pub(crate) struct Feed<S: Stream> {
+    /// Until it has ended.
+    stream: Option<Pin<Box<S>>>,
+    /// Until the input has ended, or its consumer is gone.
+    tx: Option<Tx<S::Item>>,
+    gathered: VecDeque<S::Item>,
+    /// How the stream ended.
+    end: Option<End>,
+    request: &'static str,
+}
+
+impl<S: Stream> Feed<S> {
+    pub(crate) fn new(stream: S, tx: Tx<S::Item>, request: &'static str) -> Self {
+        Self { stream: Some(Box::pin(stream)), tx: Some(tx), gathered: VecDeque::new(), end: None, request }
+    }
+
+    /// Sends what there is room for, and registers the waker for the rest.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) {
+        for _ in 0..MOST_ROUNDS {
+            if self.tx.is_none() {
+                return;
+            }
+            let waits = self.gather(cx);
+            let Some(tx) = &self.tx else { return };
+            match tx.poll_send_all(&mut self.gathered, cx) {
+                Poll::Pending => return,
+                // The handler does not want the rest.
+                Poll::Ready(Err(_)) => return self.stop(),
+                Poll::Ready(Ok(())) => {}
+            }
+            if let Some(end) = self.end.take() {
+                let _ = tx.end(end);
+                return self.stop();
+            }
+            if waits {
+                return;
+            }
+        }
+        cx.waker().wake_by_ref();
+    }
+
+    /// Takes items that are ready. `true` when the stream has no more for now.
+    fn gather(&mut self, cx: &mut Context<'_>) -> bool {
+        while self.gathered.len() < GATHERED
+            && let Some(stream) = &mut self.stream
+        {
+            let end = match contain(|| stream.as_mut().poll_next(cx)) {
+                Ok(Poll::Ready(Some(item))) => {
+                    self.gathered.push_back(item);
+                    continue;
+                }
+                Ok(Poll::Pending) => return true,
+                Ok(Poll::Ready(None)) => End::Finished,
+                Err(panic) => {
+                    let error = Error::new(ErrorKind::Panicked).with("message", self.request);
+                    End::Failed(error.with("in", "the input stream").because(panic))
+                }
+            };
+            self.end = Some(end);
+            discard(self.stream.take());
+        }
+        false
+    }
+
+    /// Takes no more items.
+    pub(crate) fn stop(&mut self) {
+        self.tx = None;
+        discard(self.stream.take());
+        self.gathered.drain(..).for_each(discard);
+    }
+}
+
+impl<S: Stream> Drop for Feed<S> {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

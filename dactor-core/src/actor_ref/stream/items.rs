@@ -1,0 +1,173 @@
+use std::any::type_name;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures_util::{Stream, StreamExt};
+use tokio::task::coop::poll_proceed;
+
+use crate::actor_ref::pending::PendingReply;
+use crate::actor_ref::stream::limits::Watch;
+use crate::delivery::channel::{End, Rx, YIELD_AFTER};
+use crate::{Error, ErrorKind, Message, Result};
+
+/// The items of a stream that an actor produces: a [`Stream`] of [`Result`]s.
+///
+/// It ends with `None` when the producer has finished, and otherwise with one error: the handler failed or panicked, the
+/// actor stopped, was killed or restarted, a limit passed, or the producer was dropped without finishing. Dropping it
+/// closes the stream: the producer's next send says so, and a request that no handler has yet is withdrawn.
+#[must_use = "dropping it closes the stream"]
+pub struct Items<T: Send + 'static> {
+    rx: Rx<T>,
+    /// The handler's own end, until it is known.
+    handler: Option<Box<dyn HandlerEnd>>,
+    /// Why the handler failed: the error after what is buffered.
+    failed: Option<Error>,
+    watch: Option<Box<Watch>>,
+    /// Counts items, to yield and to look at the limits once in a while.
+    received: u32,
+    over: bool,
+    request: &'static str,
+    actor: String,
+}
+
+/// How the handler of a stream request ends.
+pub(crate) trait HandlerEnd: Send {
+    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>>;
+    /// The stream is complete: what the handler still does is not waited for.
+    fn detach(self: Box<Self>);
+}
+
+impl<M: Message<Reply = ()>> HandlerEnd for PendingReply<M> {
+    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(self).poll(cx)
+    }
+
+    fn detach(self: Box<Self>) {
+        PendingReply::detach(*self);
+    }
+}
+
+impl<T: Send + 'static> Items<T> {
+    pub(crate) fn new(
+        rx: Rx<T>,
+        handler: Box<dyn HandlerEnd>,
+        watch: Option<Box<Watch>>,
+        request: &'static str,
+        actor: String,
+    ) -> Self {
+        Self { rx, handler: Some(handler), failed: None, watch, received: 0, over: false, request, actor }
+    }
+
+    /// The next item; `None` after the last one.
+    ///
+    /// # Errors
+    ///
+    /// One error instead of the end, when the stream is not whole.
+    pub async fn next(&mut self) -> Option<Result<T>> {
+        StreamExt::next(self).await
+    }
+
+    fn error(&self, kind: ErrorKind) -> Error {
+        Error::new(kind)
+            .with("actor", &self.actor)
+            .with("message", self.request)
+            .with("item", type_name::<T>())
+    }
+
+    /// The last item. The producer is told if it is not done.
+    fn last(&mut self, end: Result<()>) -> Option<Result<T>> {
+        self.over = true;
+        self.watch = None;
+        let handler = self.handler.take();
+        match end {
+            Ok(()) => {
+                if let Some(handler) = handler {
+                    handler.detach();
+                }
+                None
+            }
+            Err(error) => {
+                drop(handler);
+                self.rx.close();
+                Some(Err(error))
+            }
+        }
+    }
+
+    /// Polls the handler, until it has ended. Whether it has just failed.
+    fn handler_failed(&mut self, cx: &mut Context<'_>) -> bool {
+        if let Some(handler) = &mut self.handler
+            && let Poll::Ready(ended) = handler.poll_end(cx)
+        {
+            self.handler = None;
+            self.failed = ended.err();
+        }
+        self.failed.is_some()
+    }
+
+    /// Gives up when a limit has passed.
+    fn poll_limits(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T>>> {
+        let Some(watch) = &mut self.watch else { return Poll::Pending };
+        let (kind, limit) = ready!(watch.poll(cx));
+        let error = self.error(kind).with("limit", limit);
+        Poll::Ready(self.last(Err(error)))
+    }
+}
+
+impl<T: Send + 'static> Unpin for Items<T> {}
+
+impl<T: Send + 'static> Stream for Items<T> {
+    type Item = Result<T>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<T>>> {
+        let this = &mut *self;
+        if this.over {
+            return Poll::Ready(None);
+        }
+        this.received = this.received.wrapping_add(1);
+        if this.received.is_multiple_of(YIELD_AFTER) {
+            ready!(poll_proceed(cx)).made_progress();
+            if let Poll::Ready(last) = this.poll_limits(cx) {
+                return Poll::Ready(last);
+            }
+        }
+        let mut next = this.rx.poll_next(cx);
+        if next.is_pending() && this.handler_failed(cx) {
+            // What it sent before it failed comes first.
+            next = this.rx.poll_next(cx);
+        }
+        match next {
+            Poll::Ready(Ok(item)) => {
+                if let Some(watch) = &mut this.watch {
+                    watch.item();
+                }
+                Poll::Ready(Some(Ok(item)))
+            }
+            Poll::Ready(Err(End::Finished)) => Poll::Ready(this.last(Ok(()))),
+            Poll::Ready(Err(End::Failed(error))) => Poll::Ready(this.last(Err(error))),
+            Poll::Ready(Err(End::Dropped)) => {
+                // The handler may say why.
+                this.handler_failed(cx);
+                if this.handler.is_some() {
+                    return this.poll_limits(cx);
+                }
+                let error = this.failed.take().unwrap_or_else(|| this.error(ErrorKind::Unfinished));
+                Poll::Ready(this.last(Err(error)))
+            }
+            Poll::Pending => match this.failed.take() {
+                Some(error) => Poll::Ready(this.last(Err(error))),
+                None => this.poll_limits(cx),
+            },
+        }
+    }
+}
+
+impl<T: Send + 'static> fmt::Debug for Items<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Items")
+            .field("actor", &self.actor)
+            .field("request", &self.request)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,89 @@
+//! How long a consumer waits for the items of a stream.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::time::{Instant, Sleep};
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+use crate::{Deadline, ErrorKind};
+
+/// What the caller sets.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Limits {
+    /// For the first item.
+    pub(crate) first: Option<Duration>,
+    /// Between two items.
+    pub(crate) between: Option<Duration>,
+    /// For the whole stream.
+    pub(crate) whole: Option<Instant>,
+    pub(crate) cancel: Option<CancellationToken>,
+}
+
+impl Limits {
+    /// The watch over a stream that is sent now; none if nothing limits it.
+    pub(crate) fn start(self) -> Option<Box<Watch>> {
+        let Self { first, between, whole, cancel } = self;
+        if first.is_none() && between.is_none() && whole.is_none() && cancel.is_none() {
+            return None;
+        }
+        let next = first.or(between).map(|wait| Deadline::after(wait).0);
+        let mut watch = Watch {
+            between,
+            whole,
+            next,
+            which: if first.is_some() { "the first item" } else { "the next item" },
+            timer: None,
+            cancel: cancel.map(|token| Box::pin(token.cancelled_owned())),
+        };
+        watch.set_timer();
+        Some(Box::new(watch))
+    }
+}
+
+/// A stream that is limited.
+pub(crate) struct Watch {
+    between: Option<Duration>,
+    whole: Option<Instant>,
+    /// When the next item is late.
+    next: Option<Instant>,
+    which: &'static str,
+    timer: Option<Pin<Box<Sleep>>>,
+    cancel: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+}
+
+impl Watch {
+    /// An item has come.
+    pub(crate) fn item(&mut self) {
+        self.next = self.between.map(|wait| Deadline::after(wait).0);
+        self.which = "the next item";
+        self.set_timer();
+    }
+
+    fn set_timer(&mut self) {
+        let Some(earliest) = [self.next, self.whole].into_iter().flatten().min() else {
+            self.timer = None;
+            return;
+        };
+        match &mut self.timer {
+            Some(timer) if timer.deadline() == earliest => {}
+            Some(timer) => timer.as_mut().reset(earliest),
+            none => *none = Some(Box::pin(tokio::time::sleep_until(earliest))),
+        }
+    }
+
+    /// Why the consumer gives up: the kind of error, and which limit it was.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<(ErrorKind, &'static str)> {
+        if let Some(cancel) = &mut self.cancel
+            && cancel.as_mut().poll(cx).is_ready()
+        {
+            return Poll::Ready((ErrorKind::Cancelled, "the token"));
+        }
+        let Some(timer) = &mut self.timer else { return Poll::Pending };
+        ready!(timer.as_mut().poll(cx));
+        let whole = self.whole.is_some_and(|whole| self.next.is_none_or(|next| whole <= next));
+        Poll::Ready((ErrorKind::Timeout, if whole { "the whole stream" } else { self.which }))
+    }
+}

@@ -1,0 +1,12 @@
+//! The caller's side of stream requests.
+
+pub(crate) mod expand;
+pub(crate) mod feed;
+pub(crate) mod items;
+pub(crate) mod limits;
+mod methods;
+pub(crate) mod reduce;
+pub(crate) mod transform;
+
+/// How many items a stream buffers unless the caller says otherwise.
+pub(crate) const BUFFER: usize = 32;

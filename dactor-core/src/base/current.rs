@@ -1,0 +1,92 @@
+//! What runs on this thread: whose code, for whom and until when.
+
+use std::cell::Cell;
+
+use tokio::time::Instant;
+
+use crate::base::error::{Error, ErrorKind};
+use crate::base::label::Labelled;
+use crate::base::pid::Pid;
+
+thread_local! {
+    static CURRENT: Cell<Pid> = const { Cell::new(Pid::NOBODY) };
+}
+
+/// The actor whose code is being polled on this thread.
+pub(crate) fn actor() -> Pid {
+    CURRENT.get()
+}
+
+/// The error of a call that an actor awaits in its own turn, and that could return only after it.
+pub(crate) fn awaits_itself(actor: &(impl Labelled + ?Sized), call: &'static str) -> Error {
+    Error::new(ErrorKind::AskedItself).about(actor).with("call", call)
+}
+
+/// Marks this thread as polling `pid`'s code until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Entered(Pid);
+
+impl Entered {
+    #[inline]
+    pub(crate) fn new(pid: Pid) -> Self {
+        Self(CURRENT.replace(pid))
+    }
+}
+
+impl Drop for Entered {
+    #[inline]
+    fn drop(&mut self) {
+        CURRENT.set(self.0);
+    }
+}
+
+thread_local! {
+    static MEMBER: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether what this thread sends comes from an actor of the system that it is sent to: see [`Member`].
+pub(crate) fn is_member() -> bool {
+    MEMBER.get()
+}
+
+/// Lets this thread into the mailboxes of its own system while that is shut down, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Member(());
+
+impl Member {
+    pub(crate) fn enter() -> Self {
+        MEMBER.set(true);
+        Self(())
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        MEMBER.set(false);
+    }
+}
+
+thread_local! {
+    static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// When the answer that is being worked on in this thread is of no use any more.
+pub(crate) fn deadline() -> Option<Instant> {
+    DEADLINE.get()
+}
+
+/// Gives the code of a handler the deadline of its asker, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Until(Option<Instant>);
+
+impl Until {
+    pub(crate) fn enter(deadline: Instant) -> Self {
+        Self(DEADLINE.replace(Some(deadline)))
+    }
+}
+
+impl Drop for Until {
+    fn drop(&mut self) {
+        DEADLINE.set(self.0);
+    }
+}

@@ -1,0 +1,96 @@
+//! How an actor is named: in errors, events and log lines, and where two refs are compared.
+
+use std::hash::{Hash, Hasher};
+use std::ptr;
+
+use crate::base::pid::Pid;
+use crate::path::{ActorPath, ActorPathParts, ActorUid};
+
+/// An actor, as errors, events and log lines name it.
+pub(crate) trait Labelled: Send + Sync {
+    fn path(&self) -> ActorPath;
+    /// Its path without the UID, as it is printed everywhere.
+    fn label(&self) -> String {
+        self.path().into_text()
+    }
+    fn pid(&self) -> Pid;
+    /// Which incarnation at its path it is.
+    fn uid(&self) -> ActorUid;
+    /// The address of its system.
+    fn address(&self) -> &ActorPathParts;
+    fn actor_type(&self) -> &'static str;
+    /// How many messages wait in its mailbox.
+    fn queued(&self) -> usize;
+}
+
+/// Whether both are the same actor: the address of the system and the UID name an actor everywhere, a [`Pid`] only in
+/// this process. UIDs differ in almost every comparison, and the address of one system is one object.
+#[inline]
+pub(crate) fn is_same_actor<A, B>(one: &A, other: &B) -> bool
+where
+    A: Labelled + ?Sized,
+    B: Labelled + ?Sized,
+{
+    one.uid() == other.uid() && {
+        let (one, other) = (one.address(), other.address());
+        ptr::eq(one, other) || one == other
+    }
+}
+
+/// Hashes what [`is_same_actor`] compares. The UID alone: actors with the same UID at two addresses are rare.
+#[inline]
+pub(crate) fn hash_actor(actor: &(impl Labelled + ?Sized), state: &mut impl Hasher) {
+    actor.uid().hash(state);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+
+    use super::*;
+
+    struct Named(ActorPathParts, u64);
+
+    impl Labelled for Named {
+        fn path(&self) -> ActorPath {
+            ActorPath::root(&self.0).unwrap()
+        }
+
+        fn pid(&self) -> Pid {
+            Pid::NOBODY
+        }
+
+        fn uid(&self) -> ActorUid {
+            ActorUid::new(self.1)
+        }
+
+        fn address(&self) -> &ActorPathParts {
+            &self.0
+        }
+
+        fn actor_type(&self) -> &'static str {
+            "Named"
+        }
+
+        fn queued(&self) -> usize {
+            0
+        }
+    }
+
+    /// The number of this process is the same for all of them.
+    #[test]
+    fn an_address_and_a_uid_name_an_actor() {
+        let address = |name| ActorPathParts::new(name).unwrap();
+        let actor = Named(address("bank"), 7);
+        let decoded = Named(address("bank"), 7);
+        assert!(is_same_actor(&actor, &actor) && is_same_actor(&actor, &decoded));
+        assert!(!is_same_actor(&actor, &Named(address("bank"), 8)), "another incarnation");
+        assert!(!is_same_actor(&actor, &Named(address("shop"), 7)), "another system");
+        let hash = |actor: &Named| {
+            let mut state = BuildHasherDefault::<DefaultHasher>::default().build_hasher();
+            hash_actor(actor, &mut state);
+            state.finish()
+        };
+        assert_eq!(hash(&actor), hash(&decoded));
+    }
+}

@@ -1,0 +1,14 @@
+//! What everything else stands on: errors, panics, ids and the like. Knows no actor.
+
+pub(crate) mod current;
+pub(crate) mod error;
+pub(crate) mod exclusive;
+pub(crate) mod failure;
+pub(crate) mod foreign;
+pub(crate) mod label;
+pub(crate) mod panic;
+pub(crate) mod pid;
+pub(crate) mod random;
+pub(crate) mod stop;
+pub(crate) mod sync;
+pub(crate) mod text;

@@ -1,0 +1,372 @@
+//! The channel of one stream: a bounded buffer between one producer and one consumer.
+//!
+//! The consumer takes all that is buffered under one lock and hands it out item by item. Room is given back when it has
+//! handed out half of the capacity, or all that it took: at most `capacity` items are between the two at any time, and
+//! the lock and the wake-ups are shared by many items.
+//!
+//! ```text
+//!   Open ── finish ─────────────► Finished      the consumer gets what is buffered, then the end
+//!     ├──── fail ───────────────► Failed(error) the consumer gets what is buffered, then the error
+//!     ├──── producer dropped ───► Dropped       the consumer gets what is buffered, then learns that the rest is missing
+//!     └──── consumer dropped ───► closed        the producer gets its next item back
+//! ```
+
+use std::collections::VecDeque;
+use std::sync::{Arc, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use crate::Error;
+use crate::base::panic::discard;
+use crate::base::sync::{Mutex, MutexGuard};
+
+/// A task uses up one unit of its budget for so many items: a producer that always has room, or a consumer that always has
+/// items, must not keep a worker thread from its other tasks.
+pub(crate) const YIELD_AFTER: u32 = 32;
+
+/// How a stream ends.
+#[derive(Debug, Clone)]
+pub(crate) enum End {
+    Finished,
+    Failed(Error),
+    /// The producer was dropped before it finished.
+    Dropped,
+}
+
+struct State<T> {
+    buffer: VecDeque<T>,
+    /// Taken by the consumer, and not given back as room yet.
+    taken: usize,
+    capacity: usize,
+    end: Option<End>,
+    /// The consumer is gone.
+    closed: bool,
+    consumer: Option<Waker>,
+    producer: Option<Waker>,
+}
+
+impl<T> State<T> {
+    fn room(&self) -> usize {
+        self.capacity.saturating_sub(self.buffer.len() + self.taken)
+    }
+
+    /// Whether the stream is over for its producer.
+    fn refusal(&self) -> Result<(), Refused<()>> {
+        if self.closed {
+            Err(Refused::Closed(()))
+        } else if self.end.is_some() {
+            Err(Refused::Ended(()))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+struct Channel<T> {
+    state: Mutex<State<T>>,
+}
+
+impl<T> Channel<T> {
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the stream, unless it has ended.
+    fn end(&self, end: End) -> Result<(), Refused<()>> {
+        let mut state = self.lock();
+        state.refusal()?;
+        state.end = Some(end);
+        let (consumer, producer) = (state.consumer.take(), state.producer.take());
+        drop(state);
+        [consumer, producer].into_iter().flatten().for_each(Waker::wake);
+        Ok(())
+    }
+}
+
+/// The two halves of a stream with room for so many items, at least one.
+pub(crate) fn channel<T>(capacity: usize) -> (Tx<T>, Rx<T>) {
+    let state = State {
+        buffer: VecDeque::new(),
+        taken: 0,
+        capacity: capacity.max(1),
+        end: None,
+        closed: false,
+        consumer: None,
+        producer: None,
+    };
+    let give_back_after = (state.capacity / 2).clamp(1, GIVE_BACK_AFTER);
+    let channel = Arc::new(Channel { state: Mutex::new(state) });
+    (Tx { channel: channel.clone() }, Rx { channel, local: VecDeque::new(), given: 0, give_back_after })
+}
+
+/// Why an item was not sent.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Refused<T> {
+    /// There is no room now.
+    Full(T),
+    /// The consumer is gone.
+    Closed(T),
+    /// The stream has ended.
+    Ended(T),
+}
+
+impl<T> Refused<T> {
+    pub(crate) fn map<U>(self, map: impl FnOnce(T) -> U) -> Refused<U> {
+        match self {
+            Self::Full(item) => Refused::Full(map(item)),
+            Self::Closed(item) => Refused::Closed(map(item)),
+            Self::Ended(item) => Refused::Ended(map(item)),
+        }
+    }
+}
+
+/// The producer's half.
+pub(crate) struct Tx<T> {
+    channel: Arc<Channel<T>>,
+}
+
+impl<T> Tx<T> {
+    pub(crate) fn try_send(&self, item: T) -> Result<(), Refused<T>> {
+        self.push(item, None)
+    }
+
+    /// Sends the item that is there, and takes it; it stays while there is no room.
+    pub(crate) fn poll_send(
+        &self,
+        item: &mut Option<T>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), Refused<T>>> {
+        let Some(value) = item.take() else { return Poll::Ready(Ok(())) };
+        match self.push(value, Some(cx.waker())) {
+            Err(Refused::Full(value)) => {
+                *item = Some(value);
+                Poll::Pending
+            }
+            sent => Poll::Ready(sent),
+        }
+    }
+
+    fn push(&self, item: T, waker: Option<&Waker>) -> Result<(), Refused<T>> {
+        let mut state = self.channel.lock();
+        if let Err(over) = state.refusal() {
+            return Err(over.map(|()| item));
+        }
+        if state.room() == 0 {
+            let replaced = waker.and_then(|waker| store(&mut state.producer, waker));
+            drop(state);
+            drop(replaced);
+            return Err(Refused::Full(item));
+        }
+        state.buffer.push_back(item);
+        let consumer = state.consumer.take();
+        drop(state);
+        if let Some(consumer) = consumer {
+            consumer.wake();
+        }
+        Ok(())
+    }
+
+    /// Sends as many of the first items as there is room for. The rest stays.
+    pub(crate) fn poll_send_all(
+        &self,
+        items: &mut VecDeque<T>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), Refused<()>>> {
+        match self.push_all(items, Some(cx.waker())) {
+            Err(Refused::Full(())) => Poll::Pending,
+            sent => Poll::Ready(sent),
+        }
+    }
+
+    /// Sends as many of the first items as there is room for. The rest stays.
+    pub(crate) fn try_send_all(&self, items: &mut VecDeque<T>) -> Result<(), Refused<()>> {
+        self.push_all(items, None)
+    }
+
+    fn push_all(&self, items: &mut VecDeque<T>, waker: Option<&Waker>) -> Result<(), Refused<()>> {
+        if items.is_empty() {
+            return Ok(());
+        }
+        let mut state = self.channel.lock();
+        state.refusal()?;
+        let count = state.room().min(items.len());
+        if state.buffer.is_empty() && count == items.len() {
+            // Hands the whole batch over, and gets an empty one of the same size for the next.
+            std::mem::swap(&mut state.buffer, items);
+        } else {
+            state.buffer.extend(items.drain(..count));
+        }
+        let consumer = if count > 0 { state.consumer.take() } else { None };
+        let (sent, replaced) = if items.is_empty() {
+            (Ok(()), None)
+        } else {
+            (Err(Refused::Full(())), waker.and_then(|waker| store(&mut state.producer, waker)))
+        };
+        drop(state);
+        drop(replaced);
+        if let Some(consumer) = consumer {
+            consumer.wake();
+        }
+        sent
+    }
+
+    /// Ends the stream. What is buffered comes first.
+    ///
+    /// # Errors
+    ///
+    /// When it has ended before.
+    pub(crate) fn end(&self, end: End) -> Result<(), Refused<()>> {
+        self.channel.end(end)
+    }
+
+    /// Whether the consumer is gone.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.channel.lock().closed
+    }
+
+    /// Completes when the consumer is gone, or the stream was ended from outside.
+    pub(crate) fn poll_over(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.channel.lock();
+        if state.closed || state.end.is_some() {
+            return Poll::Ready(());
+        }
+        let replaced = store(&mut state.producer, cx.waker());
+        drop(state);
+        drop(replaced);
+        Poll::Pending
+    }
+}
+
+impl<T: Send + 'static> Tx<T> {
+    pub(crate) fn any(&self) -> Arc<dyn AnyStream> {
+        self.channel.clone()
+    }
+}
+
+impl<T> Drop for Tx<T> {
+    fn drop(&mut self) {
+        let _ = self.channel.end(End::Dropped);
+    }
+}
+
+/// A stream seen by the actor that produces or consumes it: it can be ended from outside.
+pub(crate) trait AnyStream: Send + Sync {
+    /// Ends the stream with this error, unless it has ended.
+    fn fail(&self, error: Error);
+    /// Whether the consumer is gone.
+    fn is_closed(&self) -> bool;
+}
+
+impl<T: Send> AnyStream for Channel<T> {
+    fn fail(&self, error: Error) {
+        let _ = self.end(End::Failed(error));
+    }
+
+    fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+}
+
+/// The consumer's half. Dropped, it closes the stream, and drops what is buffered.
+pub(crate) struct Rx<T> {
+    channel: Arc<Channel<T>>,
+    /// Taken from the buffer, and not handed out yet.
+    local: VecDeque<T>,
+    /// Handed out since room was given back.
+    given: usize,
+    give_back_after: usize,
+}
+
+impl<T> Rx<T> {
+    /// The next item, or how the stream ends.
+    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, End>> {
+        if let Some(item) = self.local.pop_front() {
+            self.given += 1;
+            if self.given >= self.give_back_after && !self.local.is_empty() {
+                self.give_back();
+            }
+            return Poll::Ready(Ok(item));
+        }
+        self.take(cx)
+    }
+
+    /// Gives room back for what has been handed out.
+    fn give_back(&mut self) {
+        let mut state = self.channel.lock();
+        state.taken -= std::mem::take(&mut self.given);
+        let producer = state.producer.take();
+        drop(state);
+        if let Some(producer) = producer {
+            producer.wake();
+        }
+    }
+
+    fn take(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, End>> {
+        let mut state = self.channel.lock();
+        // Everything that was taken before has been handed out.
+        state.taken = 0;
+        self.given = 0;
+        std::mem::swap(&mut self.local, &mut state.buffer);
+        let Some(item) = self.local.pop_front() else {
+            if let Some(end) = &state.end {
+                return Poll::Ready(Err(end.clone()));
+            }
+            let replaced = store(&mut state.consumer, cx.waker());
+            let producer = state.producer.take();
+            drop(state);
+            drop(replaced);
+            if let Some(producer) = producer {
+                producer.wake();
+            }
+            return Poll::Pending;
+        };
+        // The item that is handed out now makes room at once.
+        state.taken = self.local.len();
+        let producer = if state.room() > 0 { state.producer.take() } else { None };
+        drop(state);
+        if let Some(producer) = producer {
+            producer.wake();
+        }
+        Poll::Ready(Ok(item))
+    }
+
+    /// Takes no more items, and drops what is buffered. The producer learns it.
+    pub(crate) fn close(&mut self) {
+        let mut state = self.channel.lock();
+        state.closed = true;
+        let buffered = std::mem::take(&mut state.buffer);
+        let (producer, consumer) = (state.producer.take(), state.consumer.take());
+        drop(state);
+        drop(consumer);
+        if let Some(producer) = producer {
+            producer.wake();
+        }
+        // The destructors of items are user code.
+        buffered.into_iter().chain(self.local.drain(..)).for_each(discard);
+    }
+}
+
+impl<T: Send + 'static> Rx<T> {
+    pub(crate) fn any(&self) -> Arc<dyn AnyStream> {
+        self.channel.clone()
+    }
+}
+
+/// After at most this many items the consumer gives room back.
+const GIVE_BACK_AFTER: usize = 16;
+
+impl<T> Drop for Rx<T> {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Gives the waker that was there: to drop it is to drop a task, maybe, which must not happen under the lock.
+fn store(place: &mut Option<Waker>, waker: &Waker) -> Option<Waker> {
+    match place {
+        Some(current) if current.will_wake(waker) => None,
+        place => place.replace(waker.clone()),
+    }
+}
+
+#[cfg(all(test, dactor_loom))]
+mod models;

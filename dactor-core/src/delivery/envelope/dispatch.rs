@@ -1,0 +1,67 @@
+//! What the dispatch of a message to its handler needs.
+
+use std::sync::Arc;
+
+use stackfuture::StackFuture;
+use tokio::time::Instant;
+
+use crate::base::label::Labelled;
+use crate::base::panic::Panic;
+use crate::delivery::ask_state::Asker;
+use crate::delivery::completion::Handled;
+use crate::interceptor::api::Inbound;
+use crate::mailbox::Ending;
+use crate::{Actor, Context, Error, ErrorKind};
+
+/// A handler's future lives in this many bytes inside the cell; a larger one is boxed.
+const INLINE: usize = 256;
+
+/// The running handler.
+pub(crate) type Running<'a> = StackFuture<'a, Handled, INLINE>;
+
+/// A message that is skipped: no handler runs.
+pub(crate) fn skip<'a>() -> Running<'a> {
+    Running::from_or_box(std::future::ready(Handled::Done))
+}
+
+/// A message that panicked before its handler ran.
+pub(crate) fn panicked<'a>(panic: Panic) -> Running<'a> {
+    Running::from_or_box(std::future::ready(Handled::Panicked(panic)))
+}
+
+/// What the dispatch of a message needs: the actor, its context and its interceptors.
+pub(crate) struct DispatchContext<'a, A: Actor> {
+    pub(crate) actor: &'a mut A,
+    pub(crate) ctx: &'a mut Context<A>,
+    pub(crate) target: &'a dyn DispatchTarget,
+    pub(crate) inbound: Option<&'a [Arc<dyn Inbound>]>,
+    /// How many messages of the turn wait behind it.
+    pub(crate) behind: usize,
+}
+
+/// The actor that handles a message, as far as the message's dispatch knows it.
+pub(crate) trait DispatchTarget: Labelled {
+    /// How the actor has been asked to end.
+    fn ending(&self) -> Ending;
+
+    /// The error of a message that the actor does not handle because it ends.
+    fn stopped(&self, message: &'static str) -> Error;
+
+    /// Reports a message that is not handled.
+    fn report_dead_letter(&self, message: &'static str, error: &Error, describe: &dyn Fn() -> Option<String>);
+}
+
+impl dyn DispatchTarget + '_ {
+    pub(crate) fn error(&self, kind: ErrorKind, message: &'static str) -> Error {
+        Error::new(kind).about(self).with("message", message)
+    }
+
+    /// The error of a message whose answer nobody wants any more.
+    pub(crate) fn unwanted(&self, asker: &(impl Asker + ?Sized), message: &'static str) -> Option<Error> {
+        if asker.is_gone() {
+            return Some(self.error(ErrorKind::Cancelled, message));
+        }
+        let late = asker.deadline().is_some_and(|deadline| deadline <= Instant::now());
+        late.then(|| self.error(ErrorKind::Timeout, message))
+    }
+}

@@ -1,0 +1,53 @@
+//! A message that was told.
+
+use std::any::Any;
+
+use super::{DispatchContext, DynMessage, Running};
+use crate::delivery::access::Accepts;
+use crate::delivery::handler::handle_told;
+use crate::{Headers, Message};
+
+pub(crate) struct Tell<M>(pub(crate) M);
+
+impl<A: Accepts<M>, M: Message> DynMessage<A> for Tell<M> {
+    fn dispatch<'a>(self: Box<Self>, context: DispatchContext<'a, A>) -> Running<'a> {
+        handle_told(context, self.0, Headers::default(), ())
+    }
+
+    fn message_type(&self) -> &'static str {
+        M::type_name()
+    }
+
+    fn describe(&self) -> Option<String> {
+        self.0.describe()
+    }
+
+    fn into_any(self: Box<Self>) -> Option<Box<dyn Any>> {
+        Some(self)
+    }
+}
+
+/// A told message with headers beside it.
+pub(crate) struct Annotated<M> {
+    pub(crate) message: M,
+    pub(super) headers: Headers,
+}
+
+impl<A: Accepts<M>, M: Message> DynMessage<A> for Annotated<M> {
+    fn dispatch<'a>(self: Box<Self>, context: DispatchContext<'a, A>) -> Running<'a> {
+        let Annotated { message, headers } = *self;
+        handle_told(context, message, headers, ())
+    }
+
+    fn message_type(&self) -> &'static str {
+        M::type_name()
+    }
+
+    fn describe(&self) -> Option<String> {
+        self.message.describe()
+    }
+
+    fn into_any(self: Box<Self>) -> Option<Box<dyn Any>> {
+        Some(self)
+    }
+}

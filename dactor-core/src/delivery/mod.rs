@@ -1,0 +1,11 @@
+//! A message on its way through its handler, and the reply on its way back.
+
+pub(crate) mod access;
+pub(crate) mod ask_state;
+pub(crate) mod channel;
+pub(crate) mod completion;
+pub(crate) mod envelope;
+pub(crate) mod handler;
+pub(crate) mod intercepted;
+pub(crate) mod obligation;
+pub(crate) mod sent_to;

@@ -1,9 +1,0 @@
-//! Identities that mean the same on every node: of virtual actors, of nodes, and of requests.
-
-mod actor_id;
-mod correlation_id;
-mod node_id;
-
-pub use actor_id::{ActorId, ActorIdError, ActorIdField, ActorIdWarning};
-pub use correlation_id::CorrelationId;
-pub use node_id::{NodeId, NodeIdError};

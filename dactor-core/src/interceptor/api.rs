@@ -1,0 +1,291 @@
+use std::any::{Any, type_name};
+use std::fmt;
+use std::future::Future;
+use std::ops::Deref;
+use std::pin::Pin;
+use std::time::Duration;
+
+use crate::base::label::Labelled;
+use crate::message::mode::Mode;
+use crate::{Error, Header, Headers, Pid};
+
+/// Looks at messages where they are handled, for an actor ([`Spawn::inbound`](crate::Spawn::inbound)) or for all of a
+/// system ([`SystemBuilder::inbound`](crate::SystemBuilder::inbound)).
+///
+/// Interceptors run in the order in which they were registered, those of the system first. The first verdict other
+/// than [`Continue`](Verdict::Continue) and [`Delay`](Verdict::Delay) decides, and those behind it do not see the message.
+/// A panic in one is an error of that message, not of the actor.
+///
+/// An error that an interceptor causes names it, as `interceptor`.
+///
+/// The order matters: of a limit and a counter, the counter counts what it sees.
+///
+/// ```
+/// use dactor_core::{Delivery, Inbound, Verdict};
+///
+/// /// Lets one type of message pass.
+/// struct Only(&'static str);
+///
+/// impl Inbound for Only {
+///     fn on_receive(&self, delivery: &mut Delivery<'_>) -> Verdict {
+///         if delivery.message_type() == self.0 {
+///             Verdict::Continue
+///         } else {
+///             Verdict::Reject(format!("{} is not for {}", delivery.message_type(), delivery.actor()))
+///         }
+///     }
+/// }
+/// ```
+pub trait Inbound: Send + Sync + 'static {
+    /// Before the message is handled.
+    fn on_receive(&self, delivery: &mut Delivery<'_>) -> Verdict {
+        let _ = delivery;
+        Verdict::Continue
+    }
+
+    /// What is to run around the handler, if anything. Without it a message needs no memory for its interceptors; it is
+    /// asked for every message.
+    fn scope(&self) -> Option<&dyn Around> {
+        None
+    }
+
+    /// After the message, however it went: called once for every message that `on_receive` saw, also for one that
+    /// was rejected, failed, panicked, or whose actor was killed. The reply leaves after it.
+    fn on_complete(&self, completion: &mut Completion<'_>) {
+        let _ = completion;
+    }
+
+    /// What errors call it: the name of its type.
+    fn name(&self) -> &'static str {
+        type_name::<Self>()
+    }
+}
+
+/// Runs around a handler: an interceptor gives it as its [`scope`](Inbound::scope). The scope of the first interceptor is
+/// the outermost.
+///
+/// ```
+/// use dactor_core::{About, Around, Inbound, Next};
+/// use tokio::time::Instant;
+///
+/// /// Says how long a handler took.
+/// struct Watch;
+///
+/// impl Inbound for Watch {
+///     fn scope(&self) -> Option<&dyn Around> {
+///         Some(self)
+///     }
+/// }
+///
+/// impl Around for Watch {
+///     fn around<'a>(&'a self, about: &'a About<'a>, next: Next<'a>) -> Next<'a> {
+///         Box::pin(async move {
+///             let start = Instant::now();
+///             next.await;
+///             println!("{} took {:?}", about.message_type(), start.elapsed());
+///         })
+///     }
+/// }
+/// ```
+pub trait Around: Send + Sync {
+    /// Awaits `next`, with something before, after or beside it. A scope that ends without having awaited `next` to its
+    /// end drops the handler, and the message fails with [`Dropped`](crate::ErrorKind::Dropped).
+    fn around<'a>(&'a self, about: &'a About<'a>, next: Next<'a>) -> Next<'a>;
+}
+
+/// Looks at messages where they are sent, for a ref ([`ActorRef::outbound`](crate::ActorRef::outbound)) or for all of a
+/// system ([`SystemBuilder::outbound`](crate::SystemBuilder::outbound)), in the order in which they were registered,
+/// those of the system first.
+///
+/// Every message that `on_send` saw and that was not sent ends in one call of `on_reply`, however it was sent: refused by
+/// an interceptor behind this one or by the mailbox, or given up while it was delayed or waited for room. So what
+/// `on_send` took for a message can be given back: [`Completion::got_through`] says whether it was sent.
+pub trait Outbound: Send + Sync + 'static {
+    /// Before the message is sent. A verdict other than [`Continue`](Verdict::Continue) is what the sender gets; a
+    /// [`Delay`](Verdict::Delay) is waited for by `send` and `ask`, and is `Unsupported` where nobody can wait.
+    fn on_send(&self, delivery: &mut Delivery<'_>) -> Verdict {
+        let _ = delivery;
+        Verdict::Continue
+    }
+
+    /// When a message ends, for its sender. Called once for every ask that `on_send` saw, with the reply or with the error
+    /// that the asker gets; and once for every other message that `on_send` saw and that was not sent, with the reason.
+    /// A message that was told and sent has no end here.
+    fn on_reply(&self, completion: &mut Completion<'_>) {
+        let _ = completion;
+    }
+
+    /// What errors call it: the name of its type.
+    fn name(&self) -> &'static str {
+        type_name::<Self>()
+    }
+}
+
+/// The rest of the way: the interceptors behind this one, and the handler.
+pub type Next<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
+/// What an interceptor decides about a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Verdict {
+    /// Let it pass.
+    Continue,
+    /// Let it pass after this long; the delays of all interceptors add up, to an hour at the most. An actor handles
+    /// nothing else meanwhile, so that the order of its messages is kept.
+    Delay(Duration),
+    /// Drop it, as [`Dropped`](crate::ErrorKind::Dropped).
+    Drop,
+    /// Refuse it, as [`Rejected`](crate::ErrorKind::Rejected) for this reason.
+    Reject(String),
+    /// Refuse it for now, as [`RetryLater`](crate::ErrorKind::RetryLater); [`Error::retry_after`] is this duration.
+    Retry(Duration),
+}
+
+/// What a message is, for an interceptor.
+#[derive(Clone, Copy)]
+pub struct About<'a> {
+    pub(crate) target: &'a dyn Labelled,
+    pub(crate) message: &'static str,
+    pub(crate) mode: Mode,
+    pub(crate) sender: Option<Pid>,
+    pub(crate) behind: usize,
+    pub(crate) headers: &'a Headers,
+}
+
+impl About<'_> {
+    /// The actor it is for, as errors name it.
+    pub fn actor(&self) -> String {
+        self.target.label()
+    }
+
+    /// The number of the actor it is for.
+    pub fn actor_id(&self) -> Pid {
+        self.target.pid()
+    }
+
+    /// The type of the actor it is for.
+    pub fn actor_type(&self) -> &'static str {
+        self.target.actor_type()
+    }
+
+    /// The type of the message.
+    pub fn message_type(&self) -> &'static str {
+        self.message
+    }
+
+    /// How it was sent.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The actor that sent it, if an actor did.
+    pub fn sender(&self) -> Option<Pid> {
+        self.sender
+    }
+
+    /// How many messages wait for the actor, not counting this one.
+    pub fn queued(&self) -> usize {
+        self.target.queued() + self.behind
+    }
+
+    /// The headers beside it, as [`around`](Around::around) finds them; [`Delivery::headers`] and
+    /// [`Completion::headers`] before and after.
+    pub fn headers(&self) -> &Headers {
+        self.headers
+    }
+}
+
+impl fmt::Debug for About<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("About")
+            .field("actor", &self.actor())
+            .field("message", &self.message)
+            .field("mode", &self.mode)
+            .field("sender", &self.sender)
+            .finish()
+    }
+}
+
+/// A message on its way.
+#[derive(Debug)]
+pub struct Delivery<'a> {
+    pub(crate) about: About<'a>,
+    pub(crate) headers: &'a mut Headers,
+    pub(crate) message: &'a (dyn Any + Send),
+}
+
+impl<'a> Delivery<'a> {
+    /// The headers beside it.
+    pub fn headers(&self) -> &Headers {
+        self.headers
+    }
+
+    /// The same, to be changed: what is set here is what comes after this interceptor sees, up to the handler.
+    pub fn headers_mut(&mut self) -> &mut Headers {
+        self.headers
+    }
+
+    /// The message itself, if it is an `M`.
+    pub fn message<M: 'static>(&self) -> Option<&'a M> {
+        self.message.downcast_ref()
+    }
+}
+
+impl<'a> Deref for Delivery<'a> {
+    type Target = About<'a>;
+
+    fn deref(&self) -> &About<'a> {
+        &self.about
+    }
+}
+
+/// How a message ended.
+#[derive(Debug)]
+pub struct Completion<'a> {
+    pub(crate) about: About<'a>,
+    pub(crate) headers: &'a Headers,
+    pub(crate) outcome: Result<Option<&'a (dyn Any + Send)>, &'a Error>,
+    pub(crate) reply_headers: &'a mut Headers,
+    pub(crate) got_through: bool,
+}
+
+impl<'a> Completion<'a> {
+    /// The error, or nothing when the message was handled.
+    pub fn error(&self) -> Option<&'a Error> {
+        self.outcome.err()
+    }
+
+    /// The reply, if there is one and it is an `R`.
+    pub fn reply<R: 'static>(&self) -> Option<&'a R> {
+        self.outcome.ok()??.downcast_ref()
+    }
+
+    /// Whether the message got through: into the mailbox for an [`Outbound`], to its handler for an [`Inbound`]. Without an
+    /// [`error`](Self::error) it did; with one it may have.
+    pub fn got_through(&self) -> bool {
+        self.got_through
+    }
+
+    /// The headers that were beside the message.
+    pub fn headers(&self) -> &Headers {
+        self.headers
+    }
+
+    /// The headers beside the reply.
+    pub fn reply_headers(&self) -> &Headers {
+        self.reply_headers
+    }
+
+    /// Sets a header beside the reply.
+    pub fn set_reply_header(&mut self, header: impl Header) {
+        self.reply_headers.insert(header);
+    }
+}
+
+impl<'a> Deref for Completion<'a> {
+    type Target = About<'a>;
+
+    fn deref(&self) -> &About<'a> {
+        &self.about
+    }
+}

@@ -1,0 +1,141 @@
+//! The core of an actor: what all its refs share.
+
+mod dyn_actor;
+mod meta;
+mod refusal;
+mod sending;
+
+use std::any::{Any, type_name};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+
+use tokio_util::sync::CancellationToken;
+use tracing::span;
+
+pub(crate) use self::dyn_actor::DynActor;
+pub(crate) use self::meta::ActorMeta;
+pub(crate) use self::refusal::Delivered;
+use crate::base::current::Entered;
+use crate::base::label::Labelled;
+use crate::delivery::ask_state::Holder;
+use crate::delivery::envelope::Envelope;
+use crate::delivery::envelope::dispatch::DispatchTarget;
+use crate::mailbox::slot::Slot;
+use crate::mailbox::{Ending, Mailbox};
+use crate::path::{ActorPathParts, ActorUid};
+use crate::{Actor, ActorPath, Error, ErrorKind, Pid};
+
+pub(crate) struct ActorCore<A: Actor> {
+    pub(crate) mailbox: Mailbox<Envelope<A>>,
+    pub(crate) meta: ActorMeta,
+}
+
+impl<A: Actor> ActorCore<A> {
+    /// Marks this thread as running the actor's code until it is dropped: for what it asks, and for what it logs.
+    pub(crate) fn enter(&self) -> (Entered, Option<span::Entered<'_>>) {
+        (Entered::new(self.meta.pid()), self.meta.enter_span(self))
+    }
+
+    /// Cancelled when the actor is asked to drain.
+    pub(crate) fn draining_token(&self) -> CancellationToken {
+        let token = self.meta.draining_token();
+        // Asked before the token was there.
+        if self.mailbox.ending() == Ending::Drain || self.mailbox.admits_members() {
+            token.cancel();
+        }
+        token.clone()
+    }
+
+    /// The native handle. From here on the cell lets its runtime look at native signals.
+    pub(crate) fn native(&self) -> Option<&(dyn Any + Send + Sync)> {
+        let (handle, is_first) = self.meta.expose()?;
+        if is_first {
+            // Before or after the cell parks: it looks at the flag again after the mailbox's lock.
+            self.meta.wake(self.mailbox.repark());
+        }
+        Some(handle.native())
+    }
+
+    pub(crate) fn error(&self, kind: ErrorKind, message: &'static str) -> Error {
+        Error::new(kind).about(self).with("message", message)
+    }
+
+    pub(crate) fn stopped(&self, message: &'static str) -> Error {
+        let error = self.error(ErrorKind::Stopped, message);
+        match self.meta.stop_reason() {
+            Some(reason) => error.with("reason", reason),
+            None => error,
+        }
+    }
+}
+
+impl<A: Actor> Labelled for ActorCore<A> {
+    fn path(&self) -> ActorPath {
+        self.meta.path()
+    }
+
+    fn pid(&self) -> Pid {
+        self.meta.pid()
+    }
+
+    fn uid(&self) -> ActorUid {
+        ActorUid::new(self.meta.pid().get())
+    }
+
+    fn address(&self) -> &ActorPathParts {
+        self.meta.system().parts()
+    }
+
+    fn actor_type(&self) -> &'static str {
+        type_name::<A>()
+    }
+
+    fn queued(&self) -> usize {
+        self.mailbox.len()
+    }
+}
+
+impl<A: Actor> DispatchTarget for ActorCore<A> {
+    fn ending(&self) -> Ending {
+        self.mailbox.ending()
+    }
+
+    fn stopped(&self, message: &'static str) -> Error {
+        ActorCore::stopped(self, message)
+    }
+
+    fn report_dead_letter(
+        &self,
+        message: &'static str,
+        error: &Error,
+        describe: &dyn Fn() -> Option<String>,
+    ) {
+        self.meta.system().events().dead_letter(self, message, error, describe);
+    }
+}
+
+impl<A: Actor> Holder for ActorCore<A> {
+    fn unread(&self, message: &'static str, failure: Option<&Error>) {
+        let events = self.meta.system().events();
+        match failure {
+            None => events.asker_gone(self, message),
+            // As when the asker was gone before. Other errors have been reported where they were made, or are no loss.
+            Some(error) if error.kind() == ErrorKind::Failed => events.failed(self, message, error),
+            Some(_) => {}
+        }
+    }
+
+    fn withdraw(&self, give_up: &mut dyn FnMut() -> Option<Slot>) {
+        self.meta.wake(self.mailbox.withdraw(give_up));
+    }
+}
+
+impl<A: Actor> fmt::Debug for ActorCore<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {}", self.path().to_serialization_format(), self.actor_type())
+    }
+}
+
+/// The whole actor as one future, from its start to its end.
+pub(crate) type ActorFuture = Pin<Box<dyn Future<Output = ()> + Send>>;

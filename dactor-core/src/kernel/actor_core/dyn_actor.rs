@@ -1,0 +1,101 @@
+//! A live actor of any type.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::task::Wake;
+
+use super::{ActorCore, ActorMeta};
+use crate::base::label::Labelled;
+use crate::mailbox::{Ending, Wakeup};
+use crate::{Actor, Supervision};
+
+/// A live actor of any type, as its system and its backend see it.
+pub(crate) trait DynActor: Labelled {
+    fn meta(&self) -> &ActorMeta;
+    fn meta_mut(&mut self) -> &mut ActorMeta;
+    fn signal(&self, ending: Ending);
+    /// The same for a native host, which may have been asked to stop before it says so: the cell is run in any case.
+    fn end(&self, ending: Ending);
+    /// How it has been asked to end.
+    fn ending(&self) -> Ending;
+    /// Whether its mailbox accepts messages, at least from actors of its system.
+    fn is_open(&self) -> bool;
+    /// Refuses what does not come from an actor of its system.
+    fn admit_members_only(&self);
+    /// See [`Mailbox::idle_wakes`].
+    fn idle_wakes(&self) -> Option<u32>;
+    /// Makes the cell look at its timers and its family.
+    fn call(&self);
+    /// How its children are supervised.
+    fn supervision(&self) -> Supervision;
+    fn into_labelled(self: Arc<Self>) -> Arc<dyn Labelled>;
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+}
+
+impl<A: Actor> DynActor for ActorCore<A> {
+    fn meta(&self) -> &ActorMeta {
+        &self.meta
+    }
+
+    fn meta_mut(&mut self) -> &mut ActorMeta {
+        &mut self.meta
+    }
+
+    fn signal(&self, ending: Ending) {
+        self.meta.wake(self.mailbox.signal(ending));
+        self.meta.announce(ending);
+    }
+
+    fn end(&self, ending: Ending) {
+        self.meta.announce(ending);
+        match self.mailbox.signal(ending) {
+            Wakeup::Waker(waker) => waker.wake(),
+            // `None` says that the host has been asked already. It may have been asked for the stop that it is
+            // telling us about now, and then it would run no turn.
+            Wakeup::None | Wakeup::Native | Wakeup::Stop if !self.meta.has_ended() => {
+                self.meta.wake(Wakeup::Native);
+            }
+            _ => {}
+        }
+    }
+
+    fn ending(&self) -> Ending {
+        self.mailbox.ending()
+    }
+
+    fn is_open(&self) -> bool {
+        !self.mailbox.is_closed()
+    }
+
+    fn admit_members_only(&self) {
+        self.mailbox.admit_members_only();
+        self.meta.announce(Ending::Drain);
+    }
+
+    fn idle_wakes(&self) -> Option<u32> {
+        self.mailbox.idle_wakes()
+    }
+
+    fn call(&self) {
+        self.meta.wake(self.mailbox.call());
+    }
+
+    fn supervision(&self) -> Supervision {
+        A::supervision()
+    }
+
+    fn into_labelled(self: Arc<Self>) -> Arc<dyn Labelled> {
+        self
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+}
+
+/// Wakes the cell for something beside its messages, wherever it is: so it is the waker of an actor's timers.
+impl<A: Actor> Wake for ActorCore<A> {
+    fn wake(self: Arc<Self>) {
+        self.call();
+    }
+}

@@ -1,0 +1,235 @@
+//! The part of an actor's shared state that does not depend on the actor's type.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use tokio_util::sync::CancellationToken;
+use tracing::span;
+
+use super::DynActor;
+use crate::base::label::Labelled;
+use crate::interceptor::chain::Chain;
+use crate::kernel::backend::NativeHandle;
+use crate::kernel::ended::Ended;
+use crate::kernel::family::{Family, Supervisor};
+use crate::kernel::live_path::path_length;
+use crate::kernel::turn::{ActorSpan, PollState};
+use crate::kernel::watchers::Watchers;
+use crate::mailbox::{Ending, Wakeup};
+use crate::path::Guardian;
+use crate::{Outbound, Pid, Result, StopReason, System};
+
+/// The part that does not depend on the actor's type.
+pub(crate) struct ActorMeta {
+    pid: Pid,
+    name: Option<Arc<str>>,
+    system: System,
+    native_handle: OnceLock<Box<dyn NativeHandle>>,
+    end: Ended,
+    poll_state: PollState,
+    guardian: Guardian,
+    path_length: u16,
+    /// As its system does: here, beside what a turn reads anyway.
+    detects_cycles: bool,
+    /// None at the top, right below its guardian.
+    parent: Option<Arc<dyn DynActor>>,
+    family: Family,
+    watchers: Watchers,
+    /// What sees messages to this actor leave; there, and empty, when only the actor itself has interceptors.
+    outbound: Chain<dyn Outbound>,
+    exposed: AtomicBool,
+    span: ActorSpan,
+    /// Cancelled when the actor is asked to drain; made for its first stream.
+    draining: OnceLock<CancellationToken>,
+}
+
+impl ActorMeta {
+    pub(crate) fn new(
+        name: Option<Arc<str>>,
+        system: System,
+        guardian: Guardian,
+        parent: Option<Arc<dyn DynActor>>,
+        outbound: Chain<dyn Outbound>,
+    ) -> Result<Self> {
+        let pid = Pid::next();
+        let above = match &parent {
+            Some(parent) => parent.meta().path_length(),
+            None => system.guardian_length(guardian),
+        };
+        let path_length = path_length(above, name.as_deref(), pid, system.name())?;
+        Ok(Self {
+            pid,
+            path_length,
+            detects_cycles: system.detects_cycles(),
+            name,
+            system,
+            guardian,
+            parent,
+            family: Family::default(),
+            watchers: Watchers::default(),
+            native_handle: OnceLock::new(),
+            end: Ended::new(),
+            poll_state: PollState::new(),
+            outbound,
+            exposed: AtomicBool::new(false),
+            span: ActorSpan::default(),
+            draining: OnceLock::new(),
+        })
+    }
+
+    #[inline]
+    pub(crate) fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    /// The name that was chosen for it.
+    pub(crate) fn name(&self) -> Option<&Arc<str>> {
+        self.name.as_ref()
+    }
+
+    #[inline]
+    pub(crate) fn system(&self) -> &System {
+        &self.system
+    }
+
+    pub(crate) fn guardian(&self) -> Guardian {
+        self.guardian
+    }
+
+    /// The length of its path, without the UID.
+    pub(crate) fn path_length(&self) -> usize {
+        usize::from(self.path_length)
+    }
+
+    /// None at the top, right below its guardian.
+    pub(crate) fn parent(&self) -> Option<&Arc<dyn DynActor>> {
+        self.parent.as_ref()
+    }
+
+    #[inline]
+    pub(crate) fn family(&self) -> &Family {
+        &self.family
+    }
+
+    pub(crate) fn watchers(&self) -> &Watchers {
+        &self.watchers
+    }
+
+    #[inline]
+    pub(crate) fn poll_state(&self) -> &PollState {
+        &self.poll_state
+    }
+
+    /// What sees messages to this actor leave.
+    pub(crate) fn outbound(&self) -> &Chain<dyn Outbound> {
+        &self.outbound
+    }
+
+    #[inline]
+    pub(crate) fn detects_cycles(&self) -> bool {
+        self.detects_cycles
+    }
+
+    /// Why it has ended, if it has.
+    pub(crate) fn stop_reason(&self) -> Option<&StopReason> {
+        self.end.get()
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.end.get().is_some()
+    }
+
+    /// Waits until it has ended and its watchers have been told.
+    pub(crate) async fn ended(&self) -> &StopReason {
+        self.end.wait().await
+    }
+
+    /// The same. In the turn of the actor itself it is an error, because there it would wait for ever.
+    pub(crate) async fn ended_outside_turn(&self, actor: &(impl Labelled + ?Sized)) -> Result<StopReason> {
+        self.end.wait_outside_turn(actor).await
+    }
+
+    /// Makes the reason of its end readable.
+    pub(crate) fn set_ended(&self, reason: StopReason) {
+        self.end.set(reason);
+    }
+
+    /// Wakes those who wait for its end.
+    pub(crate) fn announce_end(&self) {
+        self.end.announce();
+    }
+
+    /// Whether it has a native actor: it has started then.
+    pub(crate) fn is_hosted(&self) -> bool {
+        self.native_handle.get().is_some()
+    }
+
+    pub(crate) fn set_native_handle(&self, handle: Box<dyn NativeHandle>) {
+        // A cell is given to a native actor once.
+        let _ = self.native_handle.set(handle);
+    }
+
+    /// Tells the streams of the actor that it is asked to drain. Other ends do not wait for them.
+    pub(super) fn announce(&self, ending: Ending) {
+        if ending == Ending::Drain
+            && let Some(draining) = self.draining.get()
+        {
+            draining.cancel();
+        }
+    }
+
+    /// Cancelled when its streams are [told](Self::announce) that it drains.
+    pub(super) fn draining_token(&self) -> &CancellationToken {
+        self.draining.get_or_init(CancellationToken::new)
+    }
+
+    /// Whether its parent waits for it to end.
+    pub(crate) fn is_awaited_by_parent(&self) -> bool {
+        self.parent.as_ref().is_some_and(|parent| parent.meta().family.is_stopping_children())
+    }
+
+    /// Who decides over its failures.
+    pub(crate) fn supervisor(&self) -> Supervisor<'_> {
+        match &self.parent {
+            Some(parent) => Supervisor::Parent(&**parent),
+            None => Supervisor::Guardian(self),
+        }
+    }
+
+    /// Whether anyone may have the native handle, and so signal the actor behind the mailbox's back.
+    pub(crate) fn is_exposed(&self) -> bool {
+        self.exposed.load(Ordering::Relaxed)
+    }
+
+    /// The native handle, and whether it is given out for the first time.
+    pub(super) fn expose(&self) -> Option<(&dyn NativeHandle, bool)> {
+        let handle = self.native_handle.get()?;
+        Some((&**handle, !self.exposed.swap(true, Ordering::Relaxed)))
+    }
+
+    #[inline]
+    pub(super) fn enter_span(&self, actor: &dyn Labelled) -> Option<span::Entered<'_>> {
+        self.span.enter(actor)
+    }
+
+    pub(crate) fn wake(&self, wakeup: Wakeup) {
+        match wakeup {
+            Wakeup::None => {}
+            Wakeup::Waker(waker) => waker.wake(),
+            // Only a cell that is in its host is parked there.
+            Wakeup::Native => self.native_handle.get().into_iter().for_each(|handle| handle.wake()),
+            Wakeup::Stop => self.native_handle.get().into_iter().for_each(|handle| handle.stop()),
+        }
+    }
+}
+
+/// A dead actor may be all that still holds its ancestors. They are let go one by one: each in the destructor of the next
+/// would take a stack as deep as the tree.
+impl Drop for ActorMeta {
+    fn drop(&mut self) {
+        let mut next = self.parent.take();
+        while let Some(mut parent) = next {
+            next = Arc::get_mut(&mut parent).and_then(|last| last.meta_mut().parent.take());
+        }
+    }
+}

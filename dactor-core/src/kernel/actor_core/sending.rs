@@ -1,0 +1,253 @@
+//! How messages get into an actor's mailbox.
+
+use std::future::Future;
+use std::mem;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll, Waker};
+
+use tokio::task::coop::cooperative;
+
+use super::{ActorCore, Delivered};
+use crate::base::current::{self, Member};
+use crate::delivery::ask_state::{Asker, AtSlot, HolderRef};
+use crate::delivery::envelope::Envelope;
+use crate::mailbox::bound::Ticket;
+use crate::mailbox::{Refusal, Wakeup};
+use crate::message::options::SendOptions;
+use crate::{Actor, Priority, Result, SendError, SentTo};
+
+impl<A: Actor> ActorCore<A> {
+    pub(crate) fn tell<M: SentTo<A>>(&self, message: M, options: SendOptions) -> Result<Delivered> {
+        match self.mailbox.push(message.into_tell(options.headers), options.priority) {
+            Ok(wakeup) => {
+                self.meta.wake(wakeup);
+                Ok(Delivered::Queued)
+            }
+            Err(refusal) => self.retell(refusal, options.priority),
+        }
+    }
+
+    /// Answers for a told message that was not accepted, unless it is [let in](Self::as_member) now.
+    #[cold]
+    fn retell(&self, refusal: Refusal<Envelope<A>>, priority: Priority) -> Result<Delivered> {
+        match self.unless_member(refusal, |envelope| self.mailbox.push(envelope, priority)) {
+            Ok(wakeup) => {
+                self.meta.wake(wakeup);
+                Ok(Delivered::Queued)
+            }
+            Err(refusal) => self.refused(refusal),
+        }
+    }
+
+    pub(crate) fn try_tell<M: SentTo<A>>(
+        &self,
+        message: M,
+        options: SendOptions,
+    ) -> Result<Delivered, SendError<M>> {
+        let refusal = match self.push(message.into_tell(options.headers), options.priority) {
+            Ok(wakeup) => {
+                self.meta.wake(wakeup);
+                return Ok(Delivered::Queued);
+            }
+            Err(refusal) => refusal,
+        };
+        let (envelope, reason) = match self.explain(refusal) {
+            Ok(refused) => refused,
+            Err(dropped) => return Ok(Delivered::Dropped(dropped)),
+        };
+        match M::take_back(envelope) {
+            Some(message) => Err(SendError { message, reason }),
+            None => unreachable!("a told message comes back as what it was"),
+        }
+    }
+
+    fn push(&self, envelope: Envelope<A>, priority: Priority) -> Result<Wakeup, Refusal<Envelope<A>>> {
+        let push = |envelope| self.mailbox.push(envelope, priority);
+        push(envelope).or_else(|refusal| self.unless_member(refusal, push))
+    }
+
+    fn push_or_join(
+        &self,
+        envelope: Envelope<A>,
+        priority: Priority,
+        waker: Option<&Waker>,
+    ) -> Result<(Wakeup, Option<Ticket>), Refusal<Envelope<A>>> {
+        let push = |envelope| self.mailbox.push_or_join(envelope, priority, waker);
+        match push(envelope) {
+            Ok(pushed) => Ok(pushed),
+            Err(refusal) => self.unless_member(refusal, push),
+        }
+    }
+
+    /// What became of a message that was not accepted, unless it is [let in](Self::as_member) now.
+    #[cold]
+    fn unless_member<R>(
+        &self,
+        refusal: Refusal<Envelope<A>>,
+        push: impl FnOnce(Envelope<A>) -> Result<R, Refusal<Envelope<A>>>,
+    ) -> Result<R, Refusal<Envelope<A>>> {
+        match refusal {
+            Refusal::Closed(envelope) => self.as_member(envelope, push),
+            refusal => Err(refusal),
+        }
+    }
+
+    /// Sends once more, as an actor of this system if the sender is one: while the system is shut down, they are let
+    /// in where others are not. Looked at only when the mailbox is closed.
+    fn as_member<R>(
+        &self,
+        envelope: Envelope<A>,
+        push: impl FnOnce(Envelope<A>) -> Result<R, Refusal<Envelope<A>>>,
+    ) -> Result<R, Refusal<Envelope<A>>> {
+        let system = self.meta.system();
+        if !system.registry().is_closed() || !system.has_actor(current::actor()) {
+            return Err(Refusal::Closed(envelope));
+        }
+        let member = Member::enter();
+        let pushed = push(envelope);
+        drop(member);
+        if let Err(Refusal::Closed(_)) = &pushed {
+            system.shutdown_state().lose_sent();
+        }
+        pushed
+    }
+
+    /// The same for a message that cannot be sent twice.
+    fn member(&self) -> Option<Member> {
+        let admits = self.mailbox.admits_members() && self.meta.system().has_actor(current::actor());
+        admits.then(Member::enter)
+    }
+
+    /// Sends, waiting in line for room where the mailbox makes senders wait.
+    ///
+    /// It spends tokio's budget like every wait: a loop of sends that always finds room lets others run, too.
+    pub(crate) fn send(
+        &self,
+        envelope: Envelope<A>,
+        priority: Priority,
+    ) -> impl Future<Output = Result<Delivered>> + Send {
+        cooperative(BlockingSend { core: self, state: SendState::New(envelope, priority) })
+    }
+
+    /// Sends an ask, which waits in line where it has to: its asker waits for the reply anyway.
+    #[inline]
+    pub(crate) fn deliver(&self, envelope: Envelope<A>, priority: Priority) -> Result<Delivered> {
+        match self.mailbox.push_or_join(envelope, priority, None) {
+            Ok((wakeup, _)) => {
+                self.meta.wake(wakeup);
+                Ok(Delivered::Queued)
+            }
+            Err(refusal) => self.redeliver(refusal, priority),
+        }
+    }
+
+    /// As [`retell`](Self::retell), for an ask.
+    #[cold]
+    fn redeliver(&self, refusal: Refusal<Envelope<A>>, priority: Priority) -> Result<Delivered> {
+        let push = |envelope| self.mailbox.push_or_join(envelope, priority, None);
+        match self.unless_member(refusal, push) {
+            Ok((wakeup, _)) => {
+                self.meta.wake(wakeup);
+                Ok(Delivered::Queued)
+            }
+            Err(refusal) => self.refused(refusal),
+        }
+    }
+
+    /// The same for a message that was asked of another actor. One whose asker has given up goes no further.
+    pub(crate) fn deliver_forwarded(
+        self: &Arc<Self>,
+        envelope: Envelope<A>,
+        asker: &dyn Asker,
+        priority: Priority,
+    ) -> Result<Delivered> {
+        let holder = HolderRef(self.clone());
+        let enter = |_: &Envelope<A>, slot| asker.enter(AtSlot(slot), Some(&holder));
+        let member = self.member();
+        let pushed = self.mailbox.push_or_join_forwarded(envelope, priority, enter);
+        drop(member);
+        match pushed {
+            Ok(wakeup) => {
+                self.meta.wake(wakeup);
+                Ok(Delivered::Queued)
+            }
+            Err(refusal) => self.refused(refusal),
+        }
+    }
+
+    /// Queues what the kernel sends, whether there is room or not. It comes back when the actor ends.
+    pub(crate) fn notify(&self, notice: Envelope<A>) -> Result<(), Envelope<A>> {
+        self.mailbox.notify(notice).map(|wakeup| self.meta.wake(wakeup))
+    }
+}
+
+/// A message on its way into a mailbox that may be full. Dropped, it leaves the line.
+struct BlockingSend<'a, A: Actor> {
+    core: &'a ActorCore<A>,
+    state: SendState<A>,
+}
+
+enum SendState<A> {
+    New(Envelope<A>, Priority),
+    /// In line, with the type of the message.
+    InLine(Ticket, &'static str),
+    Done,
+}
+
+impl<A: Actor> Future for BlockingSend<'_, A> {
+    type Output = Result<Delivered>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        match mem::replace(&mut self.state, SendState::Done) {
+            SendState::New(envelope, priority) => self.begin(envelope, priority, cx.waker()),
+            SendState::InLine(ticket, message) => self.poll_line(ticket, message, cx.waker()),
+            SendState::Done => unreachable!("a send is polled to its end once"),
+        }
+    }
+}
+
+impl<A: Actor> BlockingSend<'_, A> {
+    #[inline]
+    fn begin(&mut self, envelope: Envelope<A>, priority: Priority, waker: &Waker) -> Poll<Result<Delivered>> {
+        let core = self.core;
+        let message = envelope.message_type();
+        // Room for this message could only come after the turn that waits for it.
+        let pushed = if current::actor() == core.meta.pid() {
+            core.push(envelope, priority).map(|wakeup| (wakeup, None))
+        } else {
+            core.push_or_join(envelope, priority, Some(waker))
+        };
+        match pushed {
+            Err(refusal) => Poll::Ready(core.refused(refusal)),
+            Ok((wakeup, ticket)) => {
+                core.meta.wake(wakeup);
+                let Some(ticket) = ticket else { return Poll::Ready(Ok(Delivered::Queued)) };
+                self.state = SendState::InLine(ticket, message);
+                Poll::Pending
+            }
+        }
+    }
+
+    #[inline]
+    fn poll_line(&mut self, ticket: Ticket, message: &'static str, waker: &Waker) -> Poll<Result<Delivered>> {
+        match self.core.mailbox.poll_ticket(ticket, waker) {
+            None => {
+                self.state = SendState::InLine(ticket, message);
+                Poll::Pending
+            }
+            Some(true) => Poll::Ready(Ok(Delivered::Queued)),
+            Some(false) => Poll::Ready(Err(self.core.stopped(message))),
+        }
+    }
+}
+
+impl<A: Actor> Drop for BlockingSend<'_, A> {
+    #[inline]
+    fn drop(&mut self) {
+        if let SendState::InLine(ticket, _) = self.state {
+            drop(self.core.mailbox.leave(ticket));
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! Cycles of asks: actors that wait for each other's answers and so for ever.
+//!
+//! An actor is *blocked* when a poll of its code returned `Pending` and only answers to asks without a limit, or the start
+//! of a child, can wake it. That is certain, not guessed: such a poll is repeated with a waker of its own
+//! ([`TurnWaker`]), and the clones that the poll leaves behind are counted. An ask accounts for one clone; a clone that
+//! no ask accounts for belongs to something else that the code awaits, such as the timer of `tokio::time::timeout` or
+//! another branch of a `select!`, and then the actor is not blocked.
+//!
+//! A blocked actor is in a table, with what it waits for. When an actor becomes blocked, all actors that it waits for,
+//! directly or through others, are looked at. If each of them is blocked, too, and the first is among them, none of
+//! them can go on: an ask of the cycle whose message is still in a mailbox fails with
+//! [`AskCycle`](ErrorKind::AskCycle). An entry is checked when it is looked at: an ask that was answered, given up,
+//! forwarded, stashed or promised for later holds nobody up.
+//!
+//! Nothing is done for code that does not wait for an ask.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as Slot;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+
+use crate::base::current;
+use crate::base::panic::discard;
+use crate::base::pid::PidHasher;
+use crate::delivery::ask_state::Asker;
+use crate::kernel::actor_core::ActorMeta;
+use crate::{Error, ErrorKind, Pid, System};
+
+thread_local! {
+    /// The code that is being polled on this thread belongs to an actor of a system that detects cycles.
+    static DETECTING: Cell<bool> = const { Cell::new(false) };
+    /// The actor whose code has last found an ask or a start that is not done.
+    static WAITING: Cell<Pid> = const { Cell::new(Pid::NOBODY) };
+    static COUNTED: RefCell<Option<Counted>> = const { RefCell::new(None) };
+    static FAILING: RefCell<Option<Failing>> = const { RefCell::new(None) };
+}
+
+/// A poll whose wakers are counted.
+struct Counted {
+    pid: Pid,
+    waker: Arc<TurnWaker>,
+    waits: Vec<Wait>,
+    /// How many clones of the waker the waits account for.
+    clones: usize,
+}
+
+/// The ask that is to fail when it is polled next.
+struct Failing {
+    ask: Arc<dyn Asker>,
+    error: Error,
+}
+
+/// What a blocked actor waits for.
+struct Wait {
+    actor: Pid,
+    /// The ask, or the start of a child.
+    ask: Option<Arc<dyn Asker>>,
+}
+
+struct Blocked {
+    system: System,
+    waits: Vec<Wait>,
+    /// Wakes the actor when one of its asks is to fail.
+    waker: Waker,
+    failing: Option<Failing>,
+}
+
+type Table = HashMap<Pid, Blocked, PidHasher>;
+
+/// The blocked actors of this process.
+static BLOCKED: LazyLock<Mutex<Table>> = LazyLock::new(Mutex::default);
+
+fn blocked() -> MutexGuard<'static, Table> {
+    BLOCKED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Wakes whoever polls the actor, and remembers that it did.
+struct TurnWaker {
+    inner: Waker,
+    woken: AtomicBool,
+}
+
+impl Wake for TurnWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.woken.store(true, Ordering::Relaxed);
+        self.inner.wake_by_ref();
+    }
+}
+
+/// Says that an ask without a limit was sent, and waits.
+#[inline]
+pub(crate) fn sent() {
+    if DETECTING.get() {
+        WAITING.set(current::actor());
+    }
+}
+
+/// Says that an ask without a limit waits for this actor. The error when it would wait for ever.
+#[inline]
+pub(crate) fn waits(actor: Pid, waker: &Waker, ask: impl FnOnce() -> Arc<dyn Asker>) -> Option<Error> {
+    if DETECTING.get() { note(actor, waker, ask()) } else { None }
+}
+
+#[cold]
+fn note(actor: Pid, waker: &Waker, ask: Arc<dyn Asker>) -> Option<Error> {
+    let failing = FAILING.with_borrow_mut(|failing| failing.take_if(|failing| is_same(&failing.ask, &ask)));
+    if let Some(failing) = failing {
+        return Some(failing.error);
+    }
+    WAITING.set(current::actor());
+    counted(waker, |counted| {
+        let is_known = |wait: &Wait| wait.ask.as_ref().is_some_and(|known| is_same(known, &ask));
+        if !counted.waits.iter().any(is_known) {
+            counted.waits.push(Wait { actor, ask: Some(ask.clone()) });
+            counted.clones += 1;
+        }
+    });
+    None
+}
+
+fn is_same(one: &Arc<dyn Asker>, other: &Arc<dyn Asker>) -> bool {
+    std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
+}
+
+/// Something that was polled in the current turn, with the waker of that turn: what it registered is counted.
+fn counted<R>(waker: &Waker, look: impl FnOnce(&mut Counted) -> R) -> Option<R> {
+    COUNTED.with_borrow_mut(|counted| {
+        let counted = counted.as_mut()?;
+        let is_own = counted.pid == current::actor() && waker.data() == Arc::as_ptr(&counted.waker).cast();
+        is_own.then(|| look(counted))
+    })
+}
+
+/// A spawn that is awaited: the clones that the start of the child leaves behind are the child's.
+pub(crate) struct Start(Option<usize>);
+
+impl Start {
+    #[inline]
+    pub(crate) fn begin(waker: &Waker) -> Self {
+        if !DETECTING.get() {
+            return Self(None);
+        }
+        Self(counted(waker, |counted| Arc::strong_count(&counted.waker)))
+    }
+
+    /// The child has not started yet.
+    #[inline]
+    pub(crate) fn waits(self, child: Pid, waker: &Waker) {
+        if !DETECTING.get() {
+            return;
+        }
+        WAITING.set(current::actor());
+        if let Self(Some(before)) = self {
+            counted(waker, |counted| {
+                counted.waits.push(Wait { actor: child, ask: None });
+                counted.clones += Arc::strong_count(&counted.waker).saturating_sub(before);
+            });
+        }
+    }
+}
+
+/// Polls the code of an actor, and finds out whether it waits in a cycle. Dropped, it takes the actor out of the table.
+pub(crate) struct Watch {
+    /// [`Pid::NOBODY`] while the actor is not in the table.
+    listed: Pid,
+}
+
+impl Watch {
+    pub(crate) const fn new() -> Self {
+        Self { listed: Pid::NOBODY }
+    }
+
+    /// At most one ask fails in one poll: code that asks again and again lets others run in between.
+    #[inline(never)]
+    pub(crate) fn poll<F: Future + ?Sized>(
+        &mut self,
+        meta: &ActorMeta,
+        mut code: Pin<&mut F>,
+        cx: &mut Context<'_>,
+    ) -> Poll<F::Output> {
+        let told = self.leave();
+        let detecting = Detecting(DETECTING.replace(true));
+        if let Some(failing) = told {
+            return fail(failing, code, cx);
+        }
+        // The start of a child, inside the turn of its parent, is counted at once: to poll it twice at each level would be
+        // 2ⁿ polls for a child at depth n.
+        if !detecting.0 {
+            WAITING.set(Pid::NOBODY);
+            let polled = code.as_mut().poll(cx);
+            if polled.is_ready() || WAITING.get() != meta.pid() {
+                return polled;
+            }
+        }
+        let waits = match count(meta, code.as_mut(), cx) {
+            Ok(output) => return Poll::Ready(output),
+            Err(None) => return Poll::Pending,
+            Err(Some(waits)) => waits,
+        };
+        match self.enter(meta, waits, cx.waker()) {
+            Some(failing) => fail(failing, code, cx),
+            None => Poll::Pending,
+        }
+    }
+
+    /// Lists the actor as blocked, unless that closes a cycle and its own ask is the one to fail.
+    fn enter(&mut self, meta: &ActorMeta, waits: Vec<Wait>, waker: &Waker) -> Option<Failing> {
+        let entry = Blocked { system: meta.system().clone(), waits, waker: waker.clone(), failing: None };
+        let mut table = blocked();
+        table.insert(meta.pid(), entry);
+        self.listed = meta.pid();
+        let (asker, ask, cycle) = victim(&table, &cycle(&table, meta.pid())?)?;
+        if asker != meta.pid() {
+            let told = table.get_mut(&asker)?;
+            told.failing = Some(Failing { ask, error: error(&cycle) });
+            let waker = told.waker.clone();
+            drop(table);
+            waker.wake();
+            return None;
+        }
+        drop(table);
+        self.leave();
+        Some(Failing { ask, error: error(&cycle) })
+    }
+
+    /// Takes the actor out of the table. The ask that is to fail, if another actor has found the cycle.
+    #[inline]
+    fn leave(&mut self) -> Option<Failing> {
+        if self.listed == Pid::NOBODY { None } else { self.take_out() }
+    }
+
+    #[cold]
+    fn take_out(&mut self) -> Option<Failing> {
+        let left = blocked().remove(&self.listed);
+        self.listed = Pid::NOBODY;
+        let Blocked { waits, failing, .. } = left?;
+        discard(waits);
+        failing
+    }
+}
+
+impl Drop for Watch {
+    #[inline]
+    fn drop(&mut self) {
+        if self.listed != Pid::NOBODY {
+            discard(self.take_out());
+        }
+    }
+}
+
+/// Polls the code with an ask that is to fail.
+fn fail<F: Future + ?Sized>(failing: Failing, code: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<F::Output> {
+    let outer = FAILING.replace(Some(failing));
+    let polled = code.poll(cx);
+    // It is still there when the answer came first.
+    discard(FAILING.replace(outer));
+    if polled.is_pending() {
+        // It may wait in a cycle again.
+        cx.waker().wake_by_ref();
+    }
+    polled
+}
+
+struct Detecting(bool);
+
+impl Drop for Detecting {
+    fn drop(&mut self) {
+        DETECTING.set(self.0);
+    }
+}
+
+/// Polls with a waker whose clones are counted. What the code waits for, if that is all that can wake it.
+fn count<F: Future + ?Sized>(
+    meta: &ActorMeta,
+    code: Pin<&mut F>,
+    cx: &mut Context<'_>,
+) -> Result<F::Output, Option<Vec<Wait>>> {
+    struct Restore(Option<Counted>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            discard(COUNTED.replace(self.0.take()));
+        }
+    }
+    let turn = Arc::new(TurnWaker { inner: cx.waker().clone(), woken: AtomicBool::new(false) });
+    let counted = Counted { pid: meta.pid(), waker: turn.clone(), waits: Vec::new(), clones: 0 };
+    let outer = Restore(COUNTED.replace(Some(counted)));
+    let waker = Waker::from(turn.clone());
+    let polled = code.poll(&mut Context::from_waker(&waker));
+    drop(waker);
+    let counted = COUNTED.take();
+    drop(outer);
+    if let Poll::Ready(output) = polled {
+        return Ok(output);
+    }
+    let Some(Counted { waker, waits, clones, .. }) = counted else { return Err(None) };
+    drop(waker);
+    let left = Arc::strong_count(&turn) - 1;
+    // A clone that is gone by now was dropped after it woke: that has to be seen here.
+    fence(Ordering::Acquire);
+    let is_blocked = !waits.is_empty() && left == clones && !turn.woken.load(Ordering::Relaxed);
+    Err(is_blocked.then_some(waits))
+}
+
+/// The way from an actor back to itself, if it and all that it waits for are blocked.
+fn cycle(table: &Table, first: Pid) -> Option<Vec<Pid>> {
+    let mut found = None;
+    // Each actor with the one that waits for it.
+    let mut seen: HashMap<Pid, Pid, PidHasher> = HashMap::default();
+    let mut next = vec![first];
+    while let Some(pid) = next.pop() {
+        let entry = table.get(&pid)?;
+        if entry.failing.is_some() {
+            return None;
+        }
+        for wait in &entry.waits {
+            if wait.ask.as_ref().is_some_and(|ask| !ask.is_held_up()) {
+                return None;
+            }
+            if wait.actor == first {
+                found.get_or_insert(pid);
+            } else if let Slot::Vacant(unseen) = seen.entry(wait.actor) {
+                unseen.insert(pid);
+                next.push(wait.actor);
+            }
+        }
+    }
+    let mut way = vec![found?];
+    while let Some(waits) = way.last().filter(|pid| **pid != first).and_then(|pid| seen.get(pid)) {
+        way.push(*waits);
+    }
+    way.reverse();
+    Some(way)
+}
+
+/// An ask that fails to break a cycle: its asker, its reply, and the actors of the cycle from the asker on.
+type Victim = (Pid, Arc<dyn Asker>, Vec<(Pid, System)>);
+
+/// The ask of a cycle that is to fail, its asker, and the actors of the cycle from there: one whose message no handler
+/// has, the first from the actor that closed the cycle, or else simply the first.
+fn victim(table: &Table, cycle: &[Pid]) -> Option<Victim> {
+    let asks = || {
+        (0..cycle.len()).filter_map(|index| {
+            let next = cycle[(index + 1) % cycle.len()];
+            let wait = table.get(&cycle[index])?.waits.iter().find(|wait| wait.actor == next)?;
+            Some((index, wait.ask.clone()?))
+        })
+    };
+    let (index, ask) = asks().find(|(_, ask)| ask.is_unclaimed()).or_else(|| asks().next())?;
+    let from = cycle[index..].iter().chain(&cycle[..index]);
+    let actors = from.filter_map(|pid| Some((*pid, table.get(pid)?.system.clone()))).collect();
+    Some((cycle[index], ask, actors))
+}
+
+/// Lists the actors in the order in which they wait for each other, the first again at the end.
+fn error(actors: &[(Pid, System)]) -> Error {
+    let label = |(pid, system): &(Pid, System)| match system.registry().by_number(*pid) {
+        Some(actor) => actor.label(),
+        None => format!("the actor {pid}"),
+    };
+    let labels: Vec<_> = actors.iter().chain(actors.first()).map(label).collect();
+    Error::new(ErrorKind::AskCycle).with("cycle", labels.join(" → "))
+}

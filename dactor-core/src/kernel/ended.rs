@@ -1,0 +1,63 @@
+//! That an actor has ended, and why.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::OnceLock;
+use std::task::Poll;
+
+use tokio::sync::SetOnce;
+
+use crate::base::current::{self, awaits_itself};
+use crate::base::label::Labelled;
+use crate::{Result, StopReason};
+
+/// The end of one actor, in two steps: first its reason can be read, and the watchers are told; then those who wait
+/// are woken. So whoever hears of the end, in whatever way, finds the reason, and a waiter finds the watchers told.
+pub(crate) struct Ended {
+    reason: OnceLock<StopReason>,
+    told: SetOnce<()>,
+}
+
+impl Ended {
+    pub(crate) fn new() -> Self {
+        Self { reason: OnceLock::new(), told: SetOnce::new() }
+    }
+
+    /// The reason, when the actor has ended.
+    pub(crate) fn get(&self) -> Option<&StopReason> {
+        self.reason.get()
+    }
+
+    /// The actor has ended.
+    pub(crate) fn set(&self, reason: StopReason) {
+        // An actor is settled once.
+        let _ = self.reason.set(reason);
+    }
+
+    /// The watchers have been told.
+    pub(crate) fn announce(&self) {
+        let _ = self.told.set(());
+    }
+
+    /// Waits until the actor has ended and its watchers have been told.
+    pub(crate) async fn wait(&self) -> &StopReason {
+        self.told.wait().await;
+        match self.reason.get() {
+            Some(reason) => reason,
+            None => unreachable!("the reason is there before the end is announced"),
+        }
+    }
+
+    /// The same. In the turn of the actor itself it is an error, because there it would wait for ever.
+    pub(crate) async fn wait_outside_turn(&self, actor: &(impl Labelled + ?Sized)) -> Result<StopReason> {
+        let mut ended = pin!(self.wait());
+        poll_fn(|cx| match ended.as_mut().poll(cx) {
+            Poll::Ready(reason) => Poll::Ready(Ok(reason.clone())),
+            Poll::Pending if current::actor() == actor.pid() => {
+                Poll::Ready(Err(awaits_itself(actor, "wait")))
+            }
+            Poll::Pending => Poll::Pending,
+        })
+        .await
+    }
+}

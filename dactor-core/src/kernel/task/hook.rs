@@ -1,0 +1,88 @@
+//! User code in an actor's task: how its hooks and handlers are polled, and what their results mean.
+
+use std::future::{Future, poll_fn};
+use std::mem;
+use std::pin::{Pin, pin};
+use std::task::Poll;
+
+use crate::base::panic::{Contained, Panic};
+use crate::kernel::actor_core::ActorCore;
+use crate::kernel::cycles::Watch;
+use crate::mailbox::Ending;
+use crate::{Actor, Error, ErrorKind, Outcome, StopReason};
+
+/// The actor was killed while its code was running.
+pub(super) struct Killed;
+
+/// Why a hook did not complete.
+pub(super) enum HookError {
+    Killed,
+    Panicked(Panic),
+}
+
+pub(super) fn error<A: Actor>(core: &ActorCore<A>, kind: ErrorKind) -> Error {
+    Error::new(kind).about(core)
+}
+
+pub(super) fn panicked<A: Actor>(core: &ActorCore<A>, which: &'static str, panic: Panic) -> Error {
+    error(core, ErrorKind::Panicked).with("hook", which).because(panic)
+}
+
+/// What a hook that may end the actor means for it.
+pub(super) fn concluded<A: Actor>(
+    core: &ActorCore<A>,
+    which: &'static str,
+    result: Result<Outcome<()>, HookError>,
+) -> Result<(), StopReason> {
+    match result {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(failure)) => Err(StopReason::Failed(
+            error(core, ErrorKind::Failed).with("hook", which).because_shared(failure.shared()),
+        )),
+        Err(HookError::Panicked(panic)) => Err(StopReason::Failed(panicked(core, which, panic))),
+        Err(HookError::Killed) => Err(StopReason::Killed),
+    }
+}
+
+/// Runs a hook as [`guarded`] code and contains its panics: also one in the call, before there is a future.
+pub(super) async fn hook<A: Actor, F: Future>(
+    core: &ActorCore<A>,
+    call: impl FnOnce() -> F,
+) -> Result<F::Output, HookError> {
+    let code = pin!(Contained::new(async move { call().await }));
+    match guarded(core, code).await {
+        Ok(Ok(output)) => Ok(output),
+        Ok(Err(panic)) => Err(HookError::Panicked(panic)),
+        Err(Killed) => Err(HookError::Killed),
+    }
+}
+
+/// Polls code of the user's that does not panic, as this actor's, and leaves it at the await where a kill
+/// finds it.
+pub(super) async fn guarded<A: Actor, F: Future>(
+    core: &ActorCore<A>,
+    mut code: Pin<&mut F>,
+) -> Result<F::Output, Killed> {
+    // A message that left the queue is handled at least to its first await: a kill that came in between would
+    // lose it in silence.
+    let mut begun = false;
+    let mut watch = Watch::new();
+    poll_fn(|cx| {
+        if mem::replace(&mut begun, true) && core.mailbox.ending() == Ending::Kill {
+            return Poll::Ready(Err(Killed));
+        }
+        let entered = core.enter();
+        let polled = if core.meta.detects_cycles() {
+            watch.poll(&core.meta, code.as_mut(), cx)
+        } else {
+            code.as_mut().poll(cx)
+        };
+        drop(entered);
+        match polled {
+            Poll::Ready(output) => Poll::Ready(Ok(output)),
+            Poll::Pending if core.mailbox.wait_for_signal(cx.waker()) => Poll::Ready(Err(Killed)),
+            Poll::Pending => Poll::Pending,
+        }
+    })
+    .await
+}

@@ -1,0 +1,137 @@
+//! The message loop.
+
+use std::mem;
+use std::pin::pin;
+
+use super::hook::{Killed, error, guarded};
+use super::refill::refill;
+use super::teardown::Teardown;
+use super::{ActorTask, LoopExit, TURN, pause};
+use crate::delivery::completion::Handled;
+use crate::delivery::envelope::Envelope;
+use crate::delivery::envelope::dispatch::DispatchContext;
+use crate::kernel::actor_core::ActorCore;
+use crate::kernel::family::FamilyRequest;
+use crate::kernel::linger::Linger;
+use crate::kernel::turn::Progress;
+use crate::mailbox::{Ending, Signals};
+use crate::{Actor, ErrorKind, StopReason};
+
+/// What the message loop does before it takes the next message.
+#[derive(Clone, Copy)]
+enum Due {
+    Stop,
+    Kill,
+    /// The cell is called for something beside its messages.
+    Housekeeping,
+    /// The turn's budget is spent.
+    EndOfTurn,
+}
+
+impl<A: Actor> ActorTask<A> {
+    /// Handles messages until the actor is to end.
+    pub(super) async fn messages(&mut self) -> LoopExit {
+        let mut handled = 0;
+        let mut linger = Linger::default();
+        loop {
+            let signals = self.teardown.core.mailbox.signals();
+            if let Some(due) = self.due(signals, handled) {
+                match due {
+                    Due::Stop => return LoopExit::Sound(StopReason::Stopped),
+                    Due::Kill => return LoopExit::Lost(StopReason::Killed),
+                    Due::Housekeeping => {
+                        if let Err(exit) = Box::pin(self.run_housekeeping()).await {
+                            return exit;
+                        }
+                    }
+                    Due::EndOfTurn => {
+                        handled = 0;
+                        pause(self.teardown.core.meta.poll_state(), Progress::Spent).await;
+                    }
+                }
+                continue;
+            }
+            let Some(envelope) = self.next_message(signals) else {
+                let Teardown { core, batch, .. } = &mut self.teardown;
+                if !refill(core, batch, &mut linger, &mut handled).await {
+                    return LoopExit::Sound(StopReason::Drained);
+                }
+                continue;
+            };
+            handled += 1;
+            let message = envelope.message_type();
+            let counts = self.ctx.counts_as_activity(&envelope);
+            // Pinned where it is made: a running handler is large, and moving it is what a tell would cost.
+            let outcome = {
+                let (core, context) = self.dispatch_context();
+                let running = pin!(envelope.dispatch(context));
+                guarded(core, running).await
+            };
+            if counts {
+                self.ctx.is_active();
+            }
+            let Some(handled) = self.finish(outcome) else { continue };
+            if let Err(exit) = Box::pin(self.conclude(handled, message)).await {
+                return exit;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn due(&self, signals: Signals, handled: usize) -> Option<Due> {
+        let Teardown { core, batch, .. } = &self.teardown;
+        match signals.ending() {
+            Ending::None | Ending::Drain => {}
+            Ending::Stop => return Some(Due::Stop),
+            Ending::Kill => return Some(Due::Kill),
+        }
+        if signals.is_called() && (batch.is_empty() || !core.mailbox.is_bounded()) {
+            return Some(Due::Housekeeping);
+        }
+        (handled == TURN).then_some(Due::EndOfTurn)
+    }
+
+    #[inline(always)]
+    fn next_message(&mut self, signals: Signals) -> Option<Envelope<A>> {
+        let Self { ctx, teardown: Teardown { core, batch, .. }, .. } = self;
+        let taken = ctx.set_taken(signals);
+        if signals.overtaken() { core.mailbox.pick(batch, taken) } else { batch.pop_front() }
+    }
+
+    #[inline(always)]
+    fn dispatch_context(&mut self) -> (&ActorCore<A>, DispatchContext<'_, A>) {
+        let Self { factory, ctx, teardown: Teardown { core, batch, .. }, inbound, .. } = self;
+        let core = &**core;
+        let Some(actor) = factory.instance() else { unreachable!("a failed restart ends the loop") };
+        let inbound = inbound.as_deref();
+        (core, DispatchContext { actor, ctx, target: core, inbound, behind: batch.len() })
+    }
+
+    /// Lets go of a message that was simply handled. What else happened is left to [`conclude`](Self::conclude).
+    #[inline(always)]
+    fn finish(&mut self, outcome: Result<Handled, Killed>) -> Option<Result<Handled, Killed>> {
+        let Ok(done @ Handled::Done) = outcome else { return Some(outcome) };
+        // There is nothing to drop, and the compiler does not see it.
+        mem::forget(done);
+        self.ctx.finish_message().err().map(|panic| Ok(Handled::Panicked(panic)))
+    }
+
+    /// Does what the cell is called for beside its messages.
+    async fn run_housekeeping(&mut self) -> Result<(), LoopExit> {
+        self.teardown.core.mailbox.answer_call();
+        self.ctx.fire_due_timers();
+        // One by one: a restart settles all that were there before it.
+        while let Some(request) = self.teardown.core.meta.family().next_request() {
+            match request {
+                FamilyRequest::Restart { failure, after } => {
+                    self.restart_with_sibling(failure, after).await?
+                }
+                FamilyRequest::ChildFailed { child, failure } => {
+                    let error = error(&*self.teardown.core, ErrorKind::ChildFailed).with("child", child);
+                    self.fail(error.because(failure), None).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

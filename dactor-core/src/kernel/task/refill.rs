@@ -1,0 +1,154 @@
+//! How a cell waits for messages.
+
+use std::future::{Future, poll_fn};
+use std::mem;
+use std::pin::pin;
+use std::task::{Context as TaskContext, Poll};
+
+use crate::Actor;
+use crate::delivery::envelope::Envelope;
+use crate::kernel::actor_core::ActorCore;
+use crate::kernel::linger::Linger;
+use crate::kernel::turn::{Mode, Progress};
+use crate::mailbox::queue::Queue;
+use crate::mailbox::{Ending, Park, Taken};
+
+/// Fills the batch, waiting for messages. `false` when the actor drains and there are no more.
+///
+/// When the cell goes back to its runtime, `since_native` starts again.
+pub(super) async fn refill<A: Actor>(
+    core: &ActorCore<A>,
+    batch: &mut Queue<Envelope<A>>,
+    linger: &mut Linger,
+    since_native: &mut usize,
+) -> bool {
+    // A turn that handled nothing has no conversation to wait for.
+    let may_linger = *since_native > 0 && linger.is_due();
+    let mut wait = Wait { linger, since_native, may_linger, is_lingering: false, woken_in_vain: false };
+    poll_fn(|cx| wait.poll(core, batch, cx)).await
+}
+
+/// What a cell with nothing to do does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Idling {
+    /// It ends its turn: the next message asks the backend for another.
+    EndTurn,
+    /// It stays pending until its worker thread has nothing else to do.
+    Linger,
+    /// It stays pending until it is woken.
+    Wait,
+}
+
+/// A cell that is run by turns goes back to its runtime when it has nothing to do, because the runtime looks at its own
+/// signals only between turns. While the native handle was not given out there are no such signals, and the cell stays
+/// pending instead: waking a future is cheaper than a native message. Once it was, the cell may still linger first, see
+/// [`Linger`]. A cell that was woken in vain was woken by something else than its mailbox, perhaps by the runtime.
+fn idling(mode: Mode, is_exposed: bool, may_linger: bool, woken_in_vain: bool) -> Idling {
+    match (mode, is_exposed) {
+        (Mode::Resident, _) => Idling::Wait,
+        (Mode::Turns, _) if woken_in_vain => Idling::EndTurn,
+        (Mode::Turns, false) => Idling::Wait,
+        (Mode::Turns, true) if may_linger => Idling::Linger,
+        (Mode::Turns, true) => Idling::EndTurn,
+    }
+}
+
+/// A cell that waits for messages.
+struct Wait<'a> {
+    linger: &'a mut Linger,
+    since_native: &'a mut usize,
+    may_linger: bool,
+    is_lingering: bool,
+    /// Polled, and nothing was there.
+    woken_in_vain: bool,
+}
+
+impl Wait<'_> {
+    #[inline]
+    fn poll<A: Actor>(
+        &mut self,
+        core: &ActorCore<A>,
+        batch: &mut Queue<Envelope<A>>,
+        cx: &mut TaskContext<'_>,
+    ) -> Poll<bool> {
+        loop {
+            let is_exposed = core.meta.is_exposed();
+            let mode = core.meta.poll_state().mode();
+            let idling = idling(mode, is_exposed, self.may_linger, self.woken_in_vain);
+            let park = match idling {
+                Idling::EndTurn => Park::Native,
+                Idling::Linger | Idling::Wait => Park::Pending(cx.waker()),
+            };
+            match core.mailbox.take(batch, park) {
+                Taken::Some => {
+                    if self.is_lingering {
+                        self.linger.paid();
+                    }
+                    return Poll::Ready(true);
+                }
+                // A stronger request may have come meanwhile: the message loop looks again.
+                Taken::Called => return Poll::Ready(true),
+                Taken::Ending => return Poll::Ready(core.mailbox.ending() != Ending::Drain),
+                // The handle was given out while the cell was parking.
+                Taken::Parked if idling == Idling::Wait && !is_exposed && core.meta.is_exposed() => {}
+                Taken::Parked => {
+                    self.parked(idling, core, cx);
+                    return Poll::Pending;
+                }
+            }
+        }
+    }
+
+    /// The cell has nothing to do.
+    fn parked<A: Actor>(&mut self, idling: Idling, core: &ActorCore<A>, cx: &mut TaskContext<'_>) {
+        if core.mailbox.admits_members() {
+            // A shutdown waits until all actors have nothing to do.
+            core.meta.system().shutdown_state().notify_changed();
+        }
+        match idling {
+            Idling::EndTurn => {
+                if mem::take(&mut self.is_lingering) {
+                    self.linger.was_in_vain();
+                }
+                *self.since_native = 0;
+                core.meta.poll_state().report(Progress::Parked);
+            }
+            Idling::Linger => {
+                self.may_linger = false;
+                self.is_lingering = true;
+                // Wakes this task when its worker is about to park, not before.
+                let _ = pin!(tokio::task::yield_now()).poll(cx);
+            }
+            Idling::Wait => self.woken_in_vain = true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_cell_with_nothing_to_do_does() {
+        use Idling::{EndTurn, Linger, Wait};
+        use Mode::{Resident, Turns};
+        for (mode, is_exposed, may_linger, woken_in_vain, expected) in [
+            (Turns, false, false, false, Wait),
+            (Turns, false, true, false, Wait),
+            (Turns, true, true, false, Linger),
+            (Turns, true, false, false, EndTurn),
+            (Turns, false, false, true, EndTurn),
+            (Turns, false, true, true, EndTurn),
+            (Turns, true, true, true, EndTurn),
+            (Turns, true, false, true, EndTurn),
+            (Resident, false, false, false, Wait),
+            (Resident, false, true, false, Wait),
+            (Resident, true, true, false, Wait),
+            (Resident, true, false, true, Wait),
+        ] {
+            let found = idling(mode, is_exposed, may_linger, woken_in_vain);
+            let case = (mode, is_exposed, may_linger, woken_in_vain);
+            assert_eq!(found, expected, "(mode, is_exposed, may_linger, woken_in_vain) = {case:?}");
+        }
+    }
+}

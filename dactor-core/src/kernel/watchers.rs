@@ -1,0 +1,88 @@
+//! Who wants to know when an actor ends: the list that the actor itself keeps.
+
+use std::collections::BTreeMap;
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::base::label::Labelled;
+use crate::{Pid, StopReason};
+
+/// An actor that watches others.
+pub(crate) trait Watcher: Send + Sync {
+    /// Puts the notice of a watch into its mailbox. One that is ending does not want it any more.
+    fn notice(&self, who: Arc<dyn Labelled>, reason: StopReason, watch: u64);
+}
+
+/// One watch, as its target knows it.
+pub(crate) struct Watch {
+    pub(crate) watcher: Arc<dyn Watcher>,
+    pub(crate) number: u64,
+}
+
+/// Those who watch one actor.
+#[derive(Default)]
+pub(crate) struct Watchers(Mutex<State>);
+
+#[derive(Default)]
+enum State {
+    #[default]
+    Nobody,
+    /// Boxed: most actors are watched by nobody.
+    Some(Box<Watches>),
+    /// The reason is at its actor.
+    Ended,
+}
+
+#[derive(Default)]
+struct Watches {
+    /// Told in the order of their birth: so a program on one thread runs the same each time.
+    by_watcher: BTreeMap<Pid, Watch>,
+}
+
+impl Watchers {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a watch. `false` when the target has ended already.
+    pub(crate) fn add(&self, watcher: Pid, watch: Watch) -> bool {
+        let mut state = self.lock();
+        let watches = match &mut *state {
+            State::Ended => return false,
+            State::Some(watches) => watches,
+            nobody => {
+                *nobody = State::Some(Box::default());
+                let State::Some(watches) = nobody else { unreachable!("it has just been set") };
+                watches
+            }
+        };
+        watches.by_watcher.insert(watcher, watch);
+        true
+    }
+
+    pub(crate) fn remove(&self, watcher: Pid) {
+        let mut state = self.lock();
+        if let State::Some(watches) = &mut *state {
+            watches.by_watcher.remove(&watcher);
+            if watches.by_watcher.is_empty() {
+                *state = State::Nobody;
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn are_none(&self) -> bool {
+        matches!(*self.lock(), State::Nobody)
+    }
+
+    /// Tells everyone, once. The reason can be read already.
+    pub(crate) fn end(&self, who: &Arc<dyn Labelled>, reason: &StopReason) {
+        // Told outside the lock: a watcher may be woken, and it may watch somebody else.
+        let before = mem::replace(&mut *self.lock(), State::Ended);
+        if let State::Some(watches) = before {
+            for Watch { watcher, number } in watches.by_watcher.into_values() {
+                watcher.notice(who.clone(), reason.clone(), number);
+            }
+        }
+    }
+}

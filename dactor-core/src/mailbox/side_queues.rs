@@ -1,0 +1,275 @@
+//! What waits beside the lanes: stashed messages, those that came back from the stash, and notices that must not
+//! overtake other lanes.
+//!
+//! What comes back from the stash is in front of its own lane, and not part of it: the actor accepted it once, so it
+//! counts neither for the bound nor for load shedding, and is not dropped for a newer message.
+
+use std::collections::VecDeque;
+use std::mem;
+
+use super::queue::Queue;
+use super::slot::Slot;
+use super::withdraw::{LANES, is_withdrawn, mark_taken, throw_away};
+use super::{Inner, Item, Mailbox};
+use crate::Priority;
+
+/// Allocated for the first message that is stashed or deferred.
+#[derive(Debug)]
+pub(crate) struct SideQueues<T> {
+    /// The stash.
+    held: Queue<(Priority, T)>,
+    held_withdrawn: usize,
+    /// What came back from it, by lane.
+    returned: [Queue<T>; 3],
+    returned_withdrawn: usize,
+    deferred: VecDeque<Deferred<T>>,
+    /// How many messages have left each lane since there were deferred notices.
+    left: [usize; 3],
+}
+
+/// A notice, and how many messages must have left each lane before it is due.
+#[derive(Debug)]
+struct Deferred<T> {
+    notice: T,
+    behind: [usize; 3],
+}
+
+impl<T> Default for SideQueues<T> {
+    fn default() -> Self {
+        Self {
+            held: Queue::new(),
+            held_withdrawn: 0,
+            returned: [(); 3].map(|()| Queue::new()),
+            returned_withdrawn: 0,
+            deferred: VecDeque::new(),
+            left: [0; 3],
+        }
+    }
+}
+
+impl<T> SideQueues<T> {
+    /// How many messages wait for their turn: all but the stash.
+    pub(crate) fn len(&self) -> usize {
+        self.returned.iter().map(Queue::len).sum::<usize>() + self.deferred.len()
+    }
+
+    pub(crate) fn withdrawn(&self) -> usize {
+        self.returned_withdrawn
+    }
+
+    pub(crate) fn has_returned(&self, priority: Priority) -> bool {
+        !self.returned[priority as usize].is_empty()
+    }
+
+    pub(crate) fn pop_returned(&mut self, priority: Priority) -> Option<T> {
+        self.returned[priority as usize].pop_front()
+    }
+
+    /// `count` messages have left the front of a lane.
+    pub(crate) fn note_left(&mut self, priority: Priority, count: usize) {
+        if !self.deferred.is_empty() {
+            self.left[priority as usize] += count;
+        }
+    }
+
+    /// The message in this place of a lane, behind what came back to it, has been taken out.
+    pub(crate) fn note_removed(&mut self, priority: Priority, at: usize) {
+        let lane = priority as usize;
+        let at = self.left[lane] + self.returned[lane].len() + at;
+        self.deferred.iter_mut().filter(|deferred| deferred.behind[lane] > at).for_each(|deferred| {
+            deferred.behind[lane] -= 1;
+        });
+    }
+
+    /// Messages of a lane are taken out, all but those that are kept.
+    pub(crate) fn note_compacted(&mut self, priority: Priority, kept: impl Iterator<Item = bool>) {
+        if self.deferred.is_empty() {
+            return;
+        }
+        let lane = priority as usize;
+        let before = self.left[lane] + self.returned[lane].len();
+        // How many of the first messages are kept, for each number of first messages.
+        let mut still = vec![0];
+        kept.for_each(|kept| still.push(still[still.len() - 1] + usize::from(kept)));
+        for behind in self.deferred.iter_mut().map(|deferred| &mut deferred.behind[lane]) {
+            if *behind > before {
+                *behind = before + still[(*behind - before).min(still.len() - 1)];
+            }
+        }
+    }
+
+    fn next_due(&mut self) -> Option<T> {
+        let due = self.deferred.front()?.behind.iter().zip(&self.left).all(|(behind, left)| left >= behind);
+        let due = if due { self.deferred.pop_front() } else { None };
+        if self.deferred.is_empty() {
+            self.left = [0; 3];
+        }
+        due.map(|due| due.notice)
+    }
+}
+
+impl<T: Item> SideQueues<T> {
+    fn sweep_held(&mut self, garbage: &mut Vec<T>) {
+        let mut gone = Vec::new();
+        let unwanted = |(_, item): &(Priority, T)| is_withdrawn(item);
+        while self.held.iter().next().is_some_and(unwanted) {
+            gone.extend(self.held.pop_front());
+            self.held_withdrawn -= 1;
+        }
+        if 2 * self.held_withdrawn > self.held.len() {
+            self.held.split_off(unwanted, &mut gone);
+            self.held_withdrawn = 0;
+        }
+        garbage.extend(gone.into_iter().map(|(_, item)| item));
+    }
+
+    /// All of them: there are no more than the stash held.
+    fn sweep_returned(&mut self, garbage: &mut Vec<T>) {
+        for priority in LANES {
+            let lane = priority as usize;
+            let Some(at) = self.returned[lane].iter().position(is_withdrawn) else { continue };
+            garbage.extend(self.returned[lane].remove(at));
+            let at = self.left[lane] + at;
+            let behind = self.deferred.iter_mut().map(|deferred| &mut deferred.behind[lane]);
+            behind.filter(|behind| **behind > at).for_each(|behind| *behind -= 1);
+        }
+        self.returned_withdrawn = 0;
+    }
+
+    /// One in the stash, or one that came back from it, has been withdrawn.
+    pub(crate) fn note_withdrawn(&mut self, slot: Slot, garbage: &mut Vec<T>) {
+        if slot == Slot::Held {
+            self.held_withdrawn += 1;
+            self.sweep_held(garbage);
+        } else {
+            self.returned_withdrawn += 1;
+            self.sweep_returned(garbage);
+        }
+    }
+}
+
+impl<T: Item> Inner<T> {
+    pub(super) fn side_queues(&self) -> Option<&SideQueues<T>> {
+        self.lanes.as_ref().and_then(|lanes| lanes.side_queues.as_deref())
+    }
+
+    pub(super) fn side_queues_mut(&mut self) -> Option<&mut SideQueues<T>> {
+        self.lanes.as_mut().and_then(|lanes| lanes.side_queues.as_deref_mut())
+    }
+
+    fn make_side_queues(&mut self) -> &mut SideQueues<T> {
+        self.lanes.get_or_insert_default().side_queues.get_or_insert_default()
+    }
+
+    /// A message leaves this lane: the first of those that came back to it, if there are any.
+    #[cold]
+    pub(super) fn pop_returned(&mut self, priority: Priority) -> Option<T> {
+        let side_queues = self.side_queues_mut()?;
+        side_queues.note_left(priority, 1);
+        let returned = side_queues.pop_returned(priority)?;
+        mark_taken(&returned);
+        Some(returned)
+    }
+
+    /// Queues a notice behind everything that waits now, of whatever priority.
+    pub(super) fn put_last(&mut self, notice: T) {
+        if !self.has_lanes() {
+            return self.put(notice, Priority::Normal);
+        }
+        let behind =
+            LANES.map(|priority| (priority, self.existing_lane(priority).map_or(0, |lane| lane.len())));
+        let chunked = self.chunks.as_ref().map_or(0, |chunks| chunks.len());
+        let side_queues = self.make_side_queues();
+        let mut marks = side_queues.left;
+        for (priority, waiting) in behind {
+            let lane = priority as usize;
+            marks[lane] += waiting + side_queues.returned[lane].len();
+        }
+        marks[Priority::Normal as usize] += chunked;
+        side_queues.deferred.push_back(Deferred { notice, behind: marks });
+    }
+
+    /// Queues all notices that wait for their turn: the mailbox is closing.
+    pub(super) fn release_all(&mut self) {
+        for deferred in self
+            .side_queues_mut()
+            .map(|side_queues| mem::take(&mut side_queues.deferred))
+            .into_iter()
+            .flatten()
+        {
+            self.put(deferred.notice, Priority::Normal);
+        }
+    }
+
+    /// Queues the notices that are due now.
+    #[inline]
+    pub(super) fn release_due(&mut self) {
+        while let Some(notice) = self.side_queues_mut().and_then(SideQueues::next_due) {
+            self.put(notice, Priority::Normal);
+        }
+    }
+}
+
+impl<T: Item> Mailbox<T> {
+    /// How many messages are stashed.
+    pub(crate) fn stashed(&self) -> usize {
+        self.lock().side_queues().map_or(0, |side_queues| side_queues.held.len() - side_queues.held_withdrawn)
+    }
+
+    /// Puts a message into the stash, unless its asker has given up: `enter` says so.
+    pub(crate) fn stash(&self, message: T, priority: Priority, enter: impl FnOnce(Slot) -> bool) {
+        let mut inner = self.lock();
+        if enter(Slot::Held) {
+            inner.make_side_queues().held.push_back((priority, message));
+        } else {
+            drop(inner);
+            throw_away(vec![message]);
+        }
+    }
+
+    /// Puts all that is stashed in front of its lane, in its order.
+    pub(crate) fn unstash(&self) {
+        let mut garbage = Vec::new();
+        let mut inner = self.lock();
+        let Some(side_queues) = inner.side_queues_mut() else { return };
+        let mut back = [(); 3].map(|()| Queue::new());
+        for (priority, message) in mem::take(&mut side_queues.held) {
+            if is_withdrawn(&message) {
+                garbage.push(message);
+                continue;
+            }
+            if let Some(slot) = message.slot() {
+                slot.set(Slot::Returned);
+            }
+            back[priority as usize].push_back(message);
+        }
+        side_queues.held_withdrawn = 0;
+        for (lane, mut back) in back.into_iter().enumerate() {
+            let count = back.len();
+            side_queues.deferred.iter_mut().for_each(|deferred| deferred.behind[lane] += count);
+            let before = mem::take(&mut side_queues.returned[lane]);
+            before.for_each(|message| back.push_back(message));
+            side_queues.returned[lane] = back;
+        }
+        self.update_overtaken(&inner);
+        drop(inner);
+        throw_away(garbage);
+    }
+
+    /// Takes out what is stashed, and what came back from the stash: the actor ends.
+    pub(crate) fn empty_stash(&self) -> Queue<T> {
+        let mut garbage = Vec::new();
+        let mut inner = self.lock();
+        let Some(side_queues) = inner.side_queues_mut() else { return Queue::new() };
+        let returned = mem::replace(&mut side_queues.returned, [(); 3].map(|()| Queue::new()));
+        let held = mem::take(&mut side_queues.held);
+        (side_queues.held_withdrawn, side_queues.returned_withdrawn) = (0, 0);
+        let mut all: Queue<T> =
+            returned.into_iter().rev().flatten().chain(held.map(|(_, message)| message)).collect();
+        all.split_off(is_withdrawn, &mut garbage);
+        all.iter().for_each(mark_taken);
+        drop(inner);
+        throw_away(garbage);
+        all
+    }
+}

@@ -1,0 +1,198 @@
+//! How the cell takes its messages out, and what is left when it is closed.
+
+use std::mem;
+use std::task::Waker;
+
+use super::bound::Admitted;
+use super::queue::Queue;
+use super::signals::{Ending, Signals};
+use super::wakeup::{Phase, WakeOn};
+use super::withdraw::{is_withdrawn, mark_taken, throw_away, wake_all};
+use super::{Inner, Item, Mailbox};
+use crate::Priority;
+use crate::base::sync::MutexGuard;
+
+/// Beyond this many slots a queue gives memory back when it runs empty.
+pub(super) const KEPT_SLOTS: usize = 256;
+
+/// The most that a cell takes at once.
+pub(super) const BATCH: usize = 128;
+
+/// Where a cell that finds nothing to do goes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Park<'a> {
+    /// Back to the runtime; the next push asks the backend for a turn.
+    Native,
+    /// Its future stays pending; the next push wakes this waker.
+    Pending(&'a Waker),
+}
+
+/// What [`Mailbox::take`] found.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// Messages, now in the caller's batch.
+    Some,
+    /// Nothing, and the actor has been asked to end.
+    Ending,
+    /// Nothing, but the cell is [called](Signals::is_called).
+    Called,
+    /// Nothing: the cell is parked.
+    Parked,
+}
+
+impl<T: Item> Inner<T> {
+    #[inline(always)]
+    pub(super) fn pop(&mut self, priority: Priority) -> Option<T> {
+        if self.lanes.is_some()
+            && let Some(returned) = self.pop_returned(priority)
+        {
+            return Some(returned);
+        }
+        let popped = self.lane(priority).pop_front()?;
+        mark_taken(&popped);
+        if let Some(bound) = &mut self.bound {
+            bound.pop(&popped, priority);
+        }
+        Some(popped)
+    }
+
+    /// The message whose turn it is.
+    #[inline(always)]
+    pub(super) fn next(&mut self, lane: &mut Priority) -> Option<T> {
+        let normal = !self.queue.is_empty();
+        *lane = match &mut self.lanes {
+            Some(lanes) => lanes.choose(normal)?,
+            None => Priority::Normal,
+        };
+        self.pop(*lane)
+    }
+}
+
+impl<T: Item> Mailbox<T> {
+    /// Moves what is due into the empty `batch`, or parks the cell. What is in other lanes than the normal one stays
+    /// there for [`pick`](Self::pick).
+    pub(crate) fn take(&self, batch: &mut Queue<T>, park: Park<'_>) -> Taken {
+        let mut inner = self.lock();
+        if inner.is_empty() {
+            return self.park(&mut inner, batch, park);
+        }
+        if !inner.is_plain() {
+            // A message that leaves a bounded mailbox is in hand. What the cell is called for may put others before it.
+            if inner.bound.is_some() && self.signals().is_called() {
+                return Taken::Called;
+            }
+            return self.take_chosen(inner, batch);
+        }
+        mem::swap(&mut inner.queue, batch);
+        batch.visit(mark_taken);
+        Taken::Some
+    }
+
+    /// There is nothing to take.
+    #[inline]
+    pub(super) fn park(&self, inner: &mut Inner<T>, batch: &mut Queue<T>, park: Park<'_>) -> Taken {
+        let signals = self.signals();
+        if signals.is_called() {
+            return Taken::Called;
+        }
+        if signals.ending() != Ending::None {
+            return Taken::Ending;
+        }
+        batch.shrink_to(KEPT_SLOTS);
+        inner.queue.shrink_to(KEPT_SLOTS);
+        if let Some(lanes) = &mut inner.lanes {
+            lanes.shrink(KEPT_SLOTS);
+        }
+        inner.chunks = None;
+        match park {
+            Park::Native => inner.phase = Phase::Idle,
+            Park::Pending(waker) => inner.wait(waker, WakeOn::All),
+        }
+        Taken::Parked
+    }
+
+    /// Takes from a mailbox with a bound, with priorities, with more than a batch or with withdrawn messages.
+    pub(super) fn take_chosen(&self, mut inner: MutexGuard<'_, Inner<T>>, batch: &mut Queue<T>) -> Taken {
+        let mut garbage = Vec::new();
+        if inner.bound.is_some() {
+            // A bounded queue holds all but the one in hand.
+            let mut lane = Priority::Normal;
+            if let Some(message) = inner.next(&mut lane) {
+                batch.push_back(message);
+            }
+            inner.sweep(&mut garbage);
+            if inner.lanes.is_some() {
+                self.show_lane(lane);
+                inner.release_due();
+            }
+            let wakers = inner.admit_waiters(&mut garbage);
+            drop(inner);
+            wake_all(wakers);
+        } else {
+            inner.fill(batch, &mut garbage);
+            inner.release_due();
+            drop(inner);
+        }
+        throw_away(garbage);
+        Taken::Some
+    }
+
+    /// The next message of a cell whose batch has been [overtaken](Signals::overtaken): the batch is the front of the
+    /// normal lane. Says in `from` which lane it is from.
+    pub(crate) fn pick(&self, batch: &mut Queue<T>, from: &mut Signals) -> Option<T> {
+        let mut garbage = Vec::new();
+        let mut inner = self.lock();
+        if batch.is_empty() {
+            inner.fill(batch, &mut garbage);
+        }
+        let chosen = inner.lanes.as_mut().and_then(|lanes| lanes.choose(!batch.is_empty()));
+        let lane = chosen.unwrap_or_default();
+        let picked = match lane {
+            // The batch has left its lane before.
+            Priority::Normal
+                if !inner.side_queues().is_some_and(|side_queues| side_queues.has_returned(lane)) =>
+            {
+                batch.pop_front()
+            }
+            _ => inner.pop(lane),
+        };
+        inner.sweep(&mut garbage);
+        inner.release_due();
+        inner.lanes.iter_mut().for_each(|lanes| lanes.settle());
+        self.update_overtaken(&inner);
+        drop(inner);
+        throw_away(garbage);
+        *from = Signals::of_lane(lane);
+        picked
+    }
+
+    /// Closes for good and gives what was never taken, and what never got in.
+    pub(crate) fn close(&self) -> Queue<T> {
+        let mut garbage = Vec::new();
+        let mut inner = self.lock();
+        (inner.open, inner.members) = (false, false);
+        inner.phase = Phase::Scheduled;
+        inner.release_all();
+        let tail = mem::take(&mut inner.queue);
+        let mut rest = match inner.chunks.take() {
+            Some(chunks) => chunks.into_items().chain(tail).collect(),
+            None => tail,
+        };
+        for message in inner.lanes.take().into_iter().flat_map(|lanes| lanes.into_messages()) {
+            rest.push_back(message);
+        }
+        let mut wakers = Vec::new();
+        for Admitted { message, waker, .. } in inner.bound.iter_mut().flat_map(|bound| bound.drain_waiters())
+        {
+            rest.push_back(message);
+            wakers.extend(waker);
+        }
+        rest.split_off(is_withdrawn, &mut garbage);
+        rest.iter().for_each(mark_taken);
+        inner.withdrawn = 0;
+        drop(inner);
+        wakers.into_iter().for_each(Waker::wake);
+        throw_away(garbage);
+        rest
+    }
+}

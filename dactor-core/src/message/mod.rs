@@ -1,0 +1,8 @@
+//! What is sent: messages, their priorities and headers.
+
+pub(crate) mod headers;
+pub(crate) mod message;
+pub(crate) mod mode;
+pub(crate) mod options;
+pub(crate) mod priority;
+pub(crate) mod stream;

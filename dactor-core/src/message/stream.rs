@@ -1,0 +1,69 @@
+use crate::message::priority::Priority;
+
+/// A request that is answered by a stream of items: 1 → n.
+///
+/// Derive it (`#[derive(Expand)] #[message(item = Line)]`) or write it by hand. An actor answers it with
+/// [`ExpandHandler`](crate::ExpandHandler), a caller sends it with [`ActorRef::expand`](crate::ActorRef::expand).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a request for a stream of items",
+    note = "write `#[derive(Expand)] #[message(item = Type)]` on `{Self}`"
+)]
+pub trait Expand: Send + 'static {
+    /// The items of the stream.
+    type Item: Send + 'static;
+
+    /// The priority of the request, as [`Message::PRIORITY`](crate::Message::PRIORITY). Items have no priority.
+    const PRIORITY: Priority = Priority::Normal;
+
+    /// The request as text for dead letters: see [`Message::describe`](crate::Message::describe).
+    fn describe(&self) -> Option<String> {
+        None
+    }
+}
+
+/// A request with a stream of items, answered by one reply: n → 1.
+///
+/// Derive it (`#[derive(Reduce)] #[message(item = Chunk, reply = u64)]`) or write it by hand. An actor answers it with
+/// [`ReduceHandler`](crate::ReduceHandler), a caller sends it with [`ActorRef::reduce`](crate::ActorRef::reduce).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a request with a stream of items",
+    note = "write `#[derive(Reduce)] #[message(item = Type, reply = Type)]` on `{Self}`"
+)]
+pub trait Reduce: Send + 'static {
+    /// The items that come with the request.
+    type Item: Send + 'static;
+    /// What the handler answers.
+    type Reply: Send + 'static;
+
+    /// The priority of the request, as [`Message::PRIORITY`](crate::Message::PRIORITY). Items have no priority.
+    const PRIORITY: Priority = Priority::Normal;
+
+    /// The request as text for dead letters: see [`Message::describe`](crate::Message::describe).
+    fn describe(&self) -> Option<String> {
+        None
+    }
+}
+
+/// A request with a stream of items, answered by a stream of items: n → n.
+///
+/// Derive it (`#[derive(Transform)] #[message(input = Chunk, output = Chunk)]`) or write it by hand. An actor answers it
+/// with [`TransformHandler`](crate::TransformHandler), a caller sends it with
+/// [`ActorRef::transform`](crate::ActorRef::transform).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a request that transforms a stream of items",
+    note = "write `#[derive(Transform)] #[message(input = Type, output = Type)]` on `{Self}`"
+)]
+pub trait Transform: Send + 'static {
+    /// The items that come with the request.
+    type Input: Send + 'static;
+    /// The items of the answer.
+    type Output: Send + 'static;
+
+    /// The priority of the request, as [`Message::PRIORITY`](crate::Message::PRIORITY). Items have no priority.
+    const PRIORITY: Priority = Priority::Normal;
+
+    /// The request as text for dead letters: see [`Message::describe`](crate::Message::describe).
+    fn describe(&self) -> Option<String> {
+        None
+    }
+}

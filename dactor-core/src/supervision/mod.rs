@@ -1,0 +1,4 @@
+//! What follows a failure: pure decisions.
+
+pub(crate) mod directive;
+pub(crate) mod strategy;

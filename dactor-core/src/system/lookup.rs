@@ -1,0 +1,67 @@
+//! From a path to the actor that lives there, and from an actor's number to its path.
+
+use std::any::type_name;
+
+use crate::path::ActorTree;
+use crate::system::tree::{LiveTree, Node};
+use crate::{Actor, ActorPath, ActorRef, AnyActorRef, Error, ErrorKind, Pid, Result, System};
+
+impl System {
+    /// The live actor at a path. With a UID it is that incarnation or an error. The cost depends on the length of the
+    /// path, not on the number of actors.
+    ///
+    /// A path without an address is looked up here if it names this system; one with another address is not.
+    ///
+    /// # Errors
+    ///
+    /// - [`NoSuchActor`](ErrorKind::NoSuchActor): no live actor is at the path. The guardians are no actors.
+    /// - [`WrongIncarnation`](ErrorKind::WrongIncarnation): the actor at the path has another UID than the path.
+    /// - [`Unresolved`](ErrorKind::Unresolved): the path is about another system.
+    pub fn find(&self, path: &ActorPath) -> Result<AnyActorRef> {
+        let error = |kind| Error::new(kind).with("actor", path.to_serialization_format());
+        if !path.is_in(self.parts()) {
+            return Err(error(ErrorKind::Unresolved).with("system", self.name()));
+        }
+        let tree = LiveTree(self);
+        let node = path.segments().try_fold(Node::Root, |node, name| tree.child(&node, name.as_str(), None));
+        let actor = node.and_then(Node::into_actor).ok_or_else(|| error(ErrorKind::NoSuchActor))?;
+        match path.uid() {
+            Some(uid) if uid.get() != actor.pid().get() => {
+                Err(error(ErrorKind::WrongIncarnation).with("incarnation", actor.pid()))
+            }
+            _ => Ok(AnyActorRef::new(actor)),
+        }
+    }
+
+    /// The live actor at a path, if it is an `A`: see [`find`](Self::find).
+    ///
+    /// ```
+    /// # use dactor_core::{Actor, ActorPath, ActorRef, System};
+    /// # fn found<A: Actor>(system: &System, actor: &ActorRef<A>) {
+    /// let text = actor.path().to_string(); // to a log, a file, another program
+    /// let path: ActorPath = text.parse().unwrap();
+    /// assert_eq!(&system.actor_at::<A>(&path).unwrap(), actor);
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`find`](Self::find), and [`WrongActorType`](ErrorKind::WrongActorType).
+    pub fn actor_at<A: Actor>(&self, path: &ActorPath) -> Result<ActorRef<A>> {
+        let found = self.find(path)?;
+        found.actor_ref().ok_or_else(|| {
+            let error = Error::new(ErrorKind::WrongActorType).about(&**found.erased());
+            error.with("expected", type_name::<A>())
+        })
+    }
+
+    /// The live actors of this system, in the order in which they were spawned.
+    pub fn actors(&self) -> Vec<AnyActorRef> {
+        self.registry().snapshot().into_iter().map(AnyActorRef::new).collect()
+    }
+
+    /// The path of the live actor with this number.
+    pub fn path_of(&self, id: Pid) -> Option<ActorPath> {
+        self.registry().by_number(id).map(|actor| actor.path())
+    }
+}

@@ -1,0 +1,45 @@
+//! Watches that are set from outside of the watcher.
+
+use crate::actor::context::check_watch;
+use crate::actor::watch::WatchRequest;
+use crate::{ActorPath, ActorRef, Handler, Result, System, Terminated, Watchable};
+
+impl System {
+    /// Lets an actor [watch](crate::Context::watch) another one, as if it had done so itself: it gets one [`Terminated`] when
+    /// the other ends, or at once if the other has ended already, and may [unwatch](crate::Context::unwatch) it.
+    ///
+    /// The watch begins when its turn comes, behind the messages that the watcher has got before. It takes no room in the
+    /// watcher's mailbox, and an end in between is not missed. The watcher and the other actor may be of any system.
+    ///
+    /// ```
+    /// # use dactor_core::{Actor, ActorRef, Handler, Recipient, Message, Result, System, Terminated};
+    /// # fn audit<A: Handler<Terminated>, M: Message>(system: &System, auditor: &ActorRef<A>, teller: &Recipient<M>) -> Result<()> {
+    /// system.watch(auditor, teller)?;
+    /// system.watch_path(auditor, &"pekko://bank/user/vault".parse().unwrap())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidWatch`](crate::ErrorKind::InvalidWatch) for an actor that would watch itself, and [`Stopped`](crate::ErrorKind::Stopped) when
+    /// the watcher is stopping or has stopped.
+    pub fn watch<A: Handler<Terminated>>(
+        &self,
+        watcher: &ActorRef<A>,
+        target: &(impl Watchable + ?Sized),
+    ) -> Result<()> {
+        let target = target.to_any();
+        check_watch(watcher, &target)?;
+        let request = WatchRequest::envelope(target.into_erased());
+        watcher.core.notify(request).map_err(|_| watcher.core.stopped(std::any::type_name::<Terminated>()))
+    }
+
+    /// Lets an actor watch the live actor at a path of this system: see [`watch`](Self::watch).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`find`](Self::find), and of [`watch`](Self::watch).
+    pub fn watch_path<A: Handler<Terminated>>(&self, watcher: &ActorRef<A>, path: &ActorPath) -> Result<()> {
+        self.watch(watcher, &self.find(path)?)
+    }
+}

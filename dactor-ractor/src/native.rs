@@ -1,0 +1,105 @@
+use std::any::Any;
+use std::future::{pending, poll_fn};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use dactor_core::spi::{Cell, Exit, NativeEnd, TurnEnd};
+use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SupervisionEvent};
+
+/// The ractor actor that a cell lives in.
+///
+/// The cell is in the actor value, not in its `State`: on a kill the state travels in the supervisor's event
+/// and would be dropped whenever that is.
+pub(crate) struct CellActor {
+    cell: Mutex<Cell>,
+}
+
+impl CellActor {
+    pub(crate) fn new(cell: Cell) -> Self {
+        Self { cell: Mutex::new(cell) }
+    }
+
+    /// Only the actor's own task comes here, so the lock is always free.
+    fn cell(&self) -> MutexGuard<'_, Cell> {
+        self.cell.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn turn(&self, myself: &ActorRef<()>) -> Result<(), ActorProcessingErr> {
+        loop {
+            match poll_fn(|cx| self.cell().poll_turn(cx)).await {
+                TurnEnd::Idle => return Ok(()),
+                // Refused when ractor drains: nobody will come back, so the turns go on here.
+                TurnEnd::More if myself.cast(()).is_err() => {}
+                TurnEnd::More => return Ok(()),
+                TurnEnd::Ended(Exit::Normal) => {
+                    myself.stop(None);
+                    return Ok(());
+                }
+                TurnEnd::Ended(Exit::Killed) => {
+                    myself.kill();
+                    return Ok(());
+                }
+                TurnEnd::Ended(Exit::Failed(error)) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+impl Actor for CellActor {
+    type Msg = ();
+    type State = ();
+    type Arguments = ();
+
+    async fn pre_start(&self, myself: ActorRef<()>, (): ()) -> Result<(), ActorProcessingErr> {
+        self.cell().bind(RactorHandle { actor: myself });
+        Ok(())
+    }
+
+    async fn handle(&self, myself: ActorRef<()>, (): (), (): &mut ()) -> Result<(), ActorProcessingErr> {
+        self.turn(&myself).await
+    }
+
+    /// A supervised or linked actor's end is no reason to end: ractor's default would stop this one.
+    async fn handle_supervisor_evt(
+        &self,
+        _: ActorRef<()>,
+        _: SupervisionEvent,
+        (): &mut (),
+    ) -> Result<(), ActorProcessingErr> {
+        Ok(())
+    }
+
+    /// Runs after a native stop or drain, too: then the cell still has its own end before it.
+    async fn post_stop(&self, myself: ActorRef<()>, (): &mut ()) -> Result<(), ActorProcessingErr> {
+        self.cell().end(NativeEnd::Stop);
+        match poll_fn(|cx| self.cell().poll_run(cx)).await {
+            Exit::Normal => Ok(()),
+            Exit::Failed(error) => Err(error.into()),
+            Exit::Killed => {
+                // ractor reports a kill only of work that it interrupts itself.
+                myself.kill();
+                pending().await
+            }
+        }
+    }
+}
+
+/// The ractor actor as its senders see it.
+struct RactorHandle {
+    actor: ActorRef<()>,
+}
+
+impl dactor_core::spi::NativeHandle for RactorHandle {
+    fn wake(&self) {
+        // Refused when the actor is ending: its end takes care of what is queued.
+        let _ = self.actor.cast(());
+    }
+
+    fn stop(&self) {
+        self.actor.stop(None);
+    }
+
+    fn native(&self) -> &(dyn Any + Send + Sync) {
+        let cell: &ActorCell = &self.actor;
+        cell
+    }
+}

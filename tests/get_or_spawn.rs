@@ -1,0 +1,254 @@
+//! One live actor per name, under any race, on both backends.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use dactor::{Actor, ActorRef, Context, ErrorKind, Failure, Handler, Message, Outcome, System};
+
+/// How many live now, how many were made, and how many messages were handled.
+#[derive(Default)]
+struct Counts {
+    alive: AtomicUsize,
+    most: AtomicUsize,
+    made: AtomicUsize,
+    handled: AtomicUsize,
+}
+
+struct Single {
+    counts: Arc<Counts>,
+    started: bool,
+}
+
+impl Single {
+    fn new(counts: &Arc<Counts>) -> Self {
+        counts.made.fetch_add(1, Ordering::SeqCst);
+        Self { counts: counts.clone(), started: false }
+    }
+}
+
+impl Actor for Single {
+    async fn on_start(&mut self, _: &mut Context<Self>) -> Outcome<()> {
+        let alive = self.counts.alive.fetch_add(1, Ordering::SeqCst) + 1;
+        self.counts.most.fetch_max(alive, Ordering::SeqCst);
+        self.started = true;
+        tokio::task::yield_now().await;
+        Ok(())
+    }
+}
+
+impl Drop for Single {
+    fn drop(&mut self) {
+        if self.started {
+            self.counts.alive.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+#[derive(Message)]
+struct Hit;
+
+impl Handler<Hit> for Single {
+    async fn handle(&mut self, _: Hit, _: &mut Context<Self>) -> Outcome<()> {
+        self.counts.handled.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+struct Other;
+impl Actor for Other {}
+
+fn systems() -> [System; 2] {
+    let ractor = System::builder("single").backend(dactor_ractor::ractor()).build().unwrap();
+    let kameo = System::builder("single").backend(dactor_kameo::kameo()).build().unwrap();
+    [ractor, kameo]
+}
+
+fn runtime(threads: usize) -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build().unwrap()
+}
+
+/// A million calls take minutes: `DACTOR_GET_OR_SPAWN_REPEATS=100` for the whole.
+fn repeats() -> usize {
+    std::env::var("DACTOR_GET_OR_SPAWN_REPEATS").ok().and_then(|text| text.parse().ok()).unwrap_or(10)
+}
+
+async fn hit(system: System, counts: Arc<Counts>) {
+    // A ref may outlive its actor: the sender learns it, and takes the next one.
+    loop {
+        let factory = {
+            let counts = counts.clone();
+            move || Single::new(&counts)
+        };
+        let single = system.get_or_spawn("single", factory).await.unwrap();
+        match single.ask(Hit).await {
+            Ok(()) => return,
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Stopped, "{error}"),
+        }
+    }
+}
+
+#[test]
+fn a_thousand_callers_find_one_actor_while_it_is_stopped() {
+    for threads in [1, 2] {
+        for system in systems() {
+            runtime(threads).block_on(async {
+                for _ in 0..repeats() {
+                    let counts = Arc::new(Counts::default());
+                    let done = Arc::new(AtomicBool::new(false));
+                    let stopper = {
+                        let (system, done) = (system.clone(), done.clone());
+                        tokio::spawn(async move {
+                            while !done.load(Ordering::SeqCst) {
+                                if let Some(single) = system.get::<Single>("single") {
+                                    single.stop();
+                                }
+                                // Without a pause no life would handle anything.
+                                tokio::time::sleep(Duration::from_micros(500)).await;
+                            }
+                        })
+                    };
+                    let callers: Vec<_> =
+                        (0..1000).map(|_| tokio::spawn(hit(system.clone(), counts.clone()))).collect();
+                    for caller in callers {
+                        tokio::time::timeout(Duration::from_secs(60), caller)
+                            .await
+                            .expect("it hangs")
+                            .unwrap();
+                    }
+                    done.store(true, Ordering::SeqCst);
+                    stopper.await.unwrap();
+                    if let Some(single) = system.get::<Single>("single") {
+                        single.stop();
+                        single.wait().await.unwrap();
+                    }
+                    assert_eq!(counts.handled.load(Ordering::SeqCst), 1000, "each message is handled once");
+                    assert_eq!(counts.most.load(Ordering::SeqCst), 1, "never two alive");
+                    assert_eq!(counts.alive.load(Ordering::SeqCst), 0);
+                }
+                system.shutdown().await.unwrap();
+            });
+        }
+    }
+}
+
+/// Looks, spawns and inserts: what a map of conversations does by hand.
+#[test]
+fn looking_before_spawning_races() {
+    for system in systems() {
+        runtime(1).block_on(async {
+            let counts = Arc::new(Counts::default());
+            let callers: Vec<_> = (0..100)
+                .map(|_| {
+                    let (system, counts) = (system.clone(), counts.clone());
+                    tokio::spawn(async move {
+                        if system.get::<Single>("single").is_none() {
+                            tokio::task::yield_now().await;
+                            let single = Single::new(&counts);
+                            let _ = system.spawn(single).name("single").await;
+                        }
+                    })
+                })
+                .collect();
+            for caller in callers {
+                caller.await.unwrap();
+            }
+            assert!(counts.made.load(Ordering::SeqCst) > 1, "the actor was made several times");
+            let counts = Arc::new(Counts::default());
+            let callers: Vec<_> = (0..100)
+                .map(|_| {
+                    let (system, counts) = (system.clone(), counts.clone());
+                    tokio::spawn(async move {
+                        system.get_or_spawn("other", move || Single::new(&counts)).await.unwrap();
+                    })
+                })
+                .collect();
+            for caller in callers {
+                caller.await.unwrap();
+            }
+            assert_eq!(counts.made.load(Ordering::SeqCst), 1, "the factory runs once");
+        });
+    }
+}
+
+struct Slow(Arc<AtomicUsize>, bool);
+
+impl Actor for Slow {
+    async fn on_start(&mut self, _: &mut Context<Self>) -> Outcome<()> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        if self.1 { Err(Failure::new("no disk")) } else { Ok(()) }
+    }
+
+    async fn on_stop(&mut self, _: &dactor::StopReason, _: &mut Context<Self>) -> Outcome<()> {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        Ok(())
+    }
+}
+
+#[test]
+fn callers_wait_for_a_start_and_take_part_in_its_failure() {
+    for system in systems() {
+        runtime(2).block_on(async {
+            let starts = Arc::new(AtomicUsize::new(0));
+            let first = system.get_or_spawn("slow", Slow(starts.clone(), true));
+            let second = system.get_or_spawn("slow", Slow(starts.clone(), true));
+            let (first, second) = tokio::join!(first.into_future(), second.into_future());
+            for error in [first.unwrap_err(), second.unwrap_err()] {
+                assert_eq!(error.kind(), ErrorKind::StartFailed);
+                assert!(format!("{error:#}").contains("no disk"), "{error:#}");
+            }
+            assert_eq!(starts.load(Ordering::SeqCst), 1);
+            // A caller that gives up abandons the actor: the next one spawns it anew.
+            let given_up = system.get_or_spawn("slow", Slow(starts.clone(), false)).into_future();
+            let waits = system.get_or_spawn("slow", Slow(starts.clone(), false)).into_future();
+            let (given_up, waits) =
+                tokio::join!(tokio::time::timeout(Duration::from_millis(5), given_up), waits);
+            assert!(given_up.is_err());
+            let slow = waits.unwrap();
+            // One that is ending is waited for.
+            slow.stop();
+            let next = system.get_or_spawn("slow", Slow(starts.clone(), false)).await.unwrap();
+            assert!(!slow.is_alive() && next.is_alive() && next != slow);
+            assert_eq!(starts.load(Ordering::SeqCst), 4);
+            let again: ActorRef<Slow> =
+                system.get_or_spawn("slow", Slow(starts.clone(), false)).await.unwrap();
+            assert_eq!(again, next);
+            let error = system.get_or_spawn("slow", Other).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NameTaken);
+            assert!(format!("{error:#}").contains("another type"), "{error:#}");
+            assert_eq!(system.get_or_spawn("", Other).await.unwrap_err().kind(), ErrorKind::InvalidName);
+            system.shutdown().await.unwrap();
+            let error = system.get_or_spawn("late", Other).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::SystemShutDown);
+        });
+    }
+}
+
+#[derive(Message)]
+#[message(reply = bool)]
+struct Both;
+
+struct Parent;
+impl Actor for Parent {}
+
+impl Handler<Both> for Parent {
+    async fn handle(&mut self, _: Both, ctx: &mut Context<Self>) -> Outcome<bool> {
+        let first = ctx.get_or_spawn("child", || Other).await?;
+        let second = ctx.get_or_spawn("child", || Other).await?;
+        ctx.stop();
+        let own = ctx.system().get_or_spawn("parent", || Parent).await;
+        Ok(first == second && own.unwrap_err().kind() == ErrorKind::AskedItself)
+    }
+}
+
+#[test]
+fn a_child_is_found_again_and_an_actor_does_not_wait_for_its_own_end() {
+    for system in systems() {
+        runtime(1).block_on(async {
+            let parent = system.spawn(|| Parent).name("parent").await.unwrap();
+            let both = parent.ask(Both).timeout(Duration::from_secs(5)).await.unwrap();
+            assert!(both);
+        });
+    }
+}
