@@ -1,13 +1,13 @@
-//! The kernel of [dactor](https://docs.rs/dactor): actors, references, mailboxes and turns, once for every
-//! runtime.
+//! The core of [dactor](https://docs.rs/dactor): actors, refs, mailboxes and turns, implemented once for
+//! every runtime.
 //!
-//! Applications use the `dactor` crate, which adds a backend; this crate names none. What an adapter for a
-//! runtime has to do is in [`spi`].
+//! Applications use the `dactor` crate, which adds a backend; this crate has none. [`spi`] is the contract
+//! for adapters.
 
-// The order of such a loop differs from run to run.
+// Iteration order of a hash table differs from run to run.
 #![cfg_attr(not(test), warn(clippy::iter_over_hash_type))]
 
-// Files that are shared with the tests beside the crate name it as they do.
+// Files shared with the tests beside the crate name it `dactor_core`.
 #[cfg(test)]
 extern crate self as dactor_core;
 

@@ -1,7 +1,8 @@
-//! The contract between the kernel and a runtime: what an adapter is given, and what it owes.
+//! The contract between the core and a runtime: what an adapter gets, and what it must do.
 //!
-//! An adapter contains no semantics. It is handed a [`Cell`], which is a whole actor with its mailbox, hooks,
-//! failures and restarts, already started, and only finds it a native actor to live in:
+//! An adapter contains no semantics. It gets a [`Cell`], a complete actor with its mailbox, hooks, failures
+//! and restarts, already started, and only provides a native actor to host it:
+//!
 //!
 //! 1. [`Backend::spawn`] creates the native actor around the cell, on the tokio runtime it is called in. It
 //!    calls [`Cell::bind`] **before it returns** and before the cell is run for the first time.

@@ -21,9 +21,9 @@ use crate::{
 
 /// A handle to an actor: storable, cheap to clone, the same type on every backend.
 ///
-/// It does not keep the actor running, and dropping the last one does not stop it: an actor lives until it
-/// is stopped. Two refs are equal when they mean the same actor: their systems have the same address, and the actors the
-/// same UID. Interceptors of a ref make no difference.
+/// A ref does not keep the actor running, and dropping the last ref does not stop it: an actor runs until it
+/// is stopped. Two refs are equal when they refer to the same actor: same system address, same UID. The
+/// interceptors of a ref are not compared.
 pub struct ActorRef<A: Actor> {
     pub(crate) core: Arc<ActorCore<A>>,
     outbound: Chain<dyn Outbound>,
@@ -35,37 +35,38 @@ impl<A: Actor> ActorRef<A> {
         Self { core, outbound }
     }
 
-    /// The ref of an actor that is known only as one, if it is an `A`.
+    /// Downcasts an untyped actor: `None` unless it is an `A`.
     pub(crate) fn known(actor: Arc<dyn DynActor>) -> Option<Self> {
         actor.into_any().downcast::<ActorCore<A>>().ok().map(Self::of)
     }
 
-    /// Sends a message and does not wait for anything. An error says that the message will not be handled.
+    /// Sends a message without waiting (fire and forget). An error means that the message will not be
+    /// handled.
     pub fn tell<M: SentTo<A>>(&self, message: M) -> Result<()> {
         Target::tell(self, message, SendOptions::of::<M>())
     }
 
-    /// Like [`tell`](Self::tell), but hands a refused message back.
+    /// Like [`tell`](Self::tell), but returns a refused message to the caller.
     pub fn try_tell<M: SentTo<A>>(&self, message: M) -> Result<(), SendError<M>> {
         Target::try_tell(self, message, SendOptions::of::<M>())
     }
 
-    /// Sends a message, waiting for room where the mailbox makes senders wait ([`Overflow::Block`]); senders get
-    /// in in the order in which they came. An unbounded mailbox has room always.
+    /// Sends a message with backpressure: waits for room in a mailbox with [`Overflow::Block`]. Waiting
+    /// senders are admitted in FIFO order. An unbounded mailbox always has room.
     ///
-    /// Dropped while it waits, it takes its message back. Inside the actor's own turn it does not wait: room
-    /// could only come after it.
+    /// Cancel-safe: dropping the future while it waits withdraws the message. Called by the actor on itself,
+    /// inside its own turn, it fails instead of waiting, which would be a deadlock.
     ///
     /// [`Overflow::Block`]: crate::Overflow::Block
     pub async fn send<M: SentTo<A>>(&self, message: M) -> Result<()> {
         self.dispatch(message, SendOptions::of::<M>()).await
     }
 
-    /// Sends a message and gives the handler's reply.
+    /// Sends a message and returns the handler's reply.
     ///
     /// The ask is sent when it is first polled, like any Rust future; [`Ask::enqueue`] sends it at once.
     ///
-    /// It borrows the ref, so that an ask costs no count of references. Where something that borrows nothing is needed:
+    /// The ask borrows the ref, which saves a reference count. For an ask that borrows nothing:
     ///
     /// ```
     /// # use dactor_core::{Actor, ActorRef, Message, Result, SentTo};
@@ -84,7 +85,7 @@ impl<A: Actor> ActorRef<A> {
         Ask::new(self, message, SendOptions::of::<M>())
     }
 
-    /// This actor, for sending with another [`Priority`] than the message's own.
+    /// Sends with this [`Priority`] instead of the message type's own.
     ///
     /// ```
     /// # use dactor_core::{Actor, ActorRef, Priority, Result, SentTo};
@@ -96,12 +97,12 @@ impl<A: Actor> ActorRef<A> {
         SendBuilder::new(self).at(priority)
     }
 
-    /// This actor, for sending with a header beside the message.
+    /// Sends with a header beside the message.
     pub fn header(&self, header: impl Header) -> SendBuilder<'_, Self> {
         SendBuilder::new(self).header(header)
     }
 
-    /// The same actor, through a ref whose messages this interceptor sees, behind those that the ref has already.
+    /// A ref to the same actor whose messages also pass this interceptor, after those the ref already has.
     pub fn outbound(&self, interceptor: impl Outbound) -> Self {
         let outbound = extend(&self.outbound, vec![Arc::new(interceptor)]);
         Self { core: self.core.clone(), outbound }
@@ -127,8 +128,8 @@ impl<A: Actor> ActorRef<A> {
         finish_send(guard, sent)
     }
 
-    /// Runs `on_send` for a sender that cannot wait: a delay is an error. The guard tells the interceptors whether the
-    /// message was sent.
+    /// Runs `on_send` for a sender that cannot wait: a delay is an error. The guard reports to the
+    /// interceptors whether the message was sent.
     pub(crate) fn run_on_send_now<M: SentTo<A>>(
         &self,
         message: &M,
@@ -140,12 +141,12 @@ impl<A: Actor> ActorRef<A> {
         }
     }
 
-    /// This actor as the receiver of one type of message.
+    /// This actor as the recipient of one message type.
     pub fn recipient<M: SentTo<A>>(&self) -> Recipient<M> {
         Recipient::new(Arc::new(self.clone()))
     }
 
-    /// A handle that does not keep the actor's memory.
+    /// A weak handle, which does not keep the actor's memory alive.
     pub fn downgrade(&self) -> WeakRef<A> {
         WeakRef { core: Arc::downgrade(&self.core), outbound: self.outbound.clone() }
     }
@@ -156,7 +157,7 @@ impl<A: Actor> ActorRef<A> {
         self.core.signal(Ending::Stop);
     }
 
-    /// Stops the actor after all it has accepted so far. Whatever is sent from now on is refused.
+    /// Graceful stop: the actor handles all messages accepted so far, then stops. New messages are refused.
     pub fn drain(&self) {
         self.core.signal(Ending::Drain);
     }
@@ -166,17 +167,18 @@ impl<A: Actor> ActorRef<A> {
         self.core.signal(Ending::Kill);
     }
 
-    /// Waits until the actor has ended and gives the reason, to any number of callers, before or after.
+    /// Waits until the actor has ended and returns the reason. Any number of callers can wait, before or
+    /// after the end.
     ///
     /// # Errors
     ///
-    /// [`AskedItself`](crate::ErrorKind::AskedItself), at once, when the actor awaits its own end in one of its handlers or
-    /// hooks: it ends only after that. A task that it spawns may wait for it.
+    /// [`AskedItself`](crate::ErrorKind::AskedItself), immediately, when the actor waits for its own end in a
+    /// handler or hook, which would be a deadlock. A task that the actor spawns may wait for it.
     pub async fn wait(&self) -> Result<StopReason> {
         self.core.meta.ended_outside_turn(&*self.core).await
     }
 
-    /// The reason, when the actor has ended.
+    /// The stop reason, once the actor has ended.
     pub fn stop_reason(&self) -> Option<StopReason> {
         self.core.meta.stop_reason().cloned()
     }
@@ -186,12 +188,12 @@ impl<A: Actor> ActorRef<A> {
         !self.core.meta.has_ended()
     }
 
-    /// The actor's number.
+    /// The actor's id.
     pub fn id(&self) -> Pid {
         self.core.meta.pid()
     }
 
-    /// Which incarnation at its path the actor is.
+    /// The UID: which incarnation at its path the actor is.
     pub fn uid(&self) -> ActorUid {
         Labelled::uid(self)
     }
@@ -201,27 +203,26 @@ impl<A: Actor> ActorRef<A> {
         self.core.meta.name().map(|name| &**name)
     }
 
-    /// Where the actor is in its system, with its number as the UID. It is put together here: keep it if you look at it
-    /// often.
+    /// The actor's path, with its id as the UID. Built on each call: keep it if you use it often.
     pub fn path(&self) -> ActorPath {
         self.core.meta.path()
     }
 
-    /// The system it lives in.
+    /// The system the actor belongs to.
     pub fn system(&self) -> &System {
         self.core.meta.system()
     }
 
-    /// How many messages wait in its mailbox, not counting those of the turn in hand.
+    /// How many messages wait in the mailbox, not counting the batch the current turn has already taken.
     pub fn queued(&self) -> usize {
         self.core.mailbox.len()
     }
 
-    /// The native actor underneath, as the adapter gives it; `None` before the actor has started. Adapters
-    /// offer it with its true type.
+    /// The underlying native actor, as the adapter provides it; `None` before the actor has started. Adapters
+    /// offer it with its concrete type.
     ///
-    /// Take it before acting on the native actor: from then on the actor lets its runtime look at native
-    /// signals whenever it has nothing to do, which it may skip before.
+    /// Call this before acting on the native actor: from then on the actor lets its runtime check for native
+    /// signals whenever it is idle, which it may skip otherwise.
     pub fn native(&self) -> Option<&(dyn Any + Send + Sync)> {
         self.core.native()
     }
@@ -340,14 +341,14 @@ impl<A: Actor> fmt::Debug for ActorRef<A> {
     }
 }
 
-/// A handle that keeps nothing alive.
+/// A weak handle: keeps neither the actor nor its memory alive.
 pub struct WeakRef<A: Actor> {
     core: Weak<ActorCore<A>>,
     outbound: Chain<dyn Outbound>,
 }
 
 impl<A: Actor> WeakRef<A> {
-    /// The full handle, while the actor lives or another full handle exists.
+    /// Upgrades to a full handle, as long as the actor is alive or another full handle exists.
     pub fn upgrade(&self) -> Option<ActorRef<A>> {
         Some(ActorRef { core: self.core.upgrade()?, outbound: self.outbound.clone() })
     }

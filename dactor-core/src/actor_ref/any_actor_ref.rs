@@ -7,7 +7,7 @@ use crate::kernel::actor_core::DynActor;
 use crate::path::ActorUid;
 use crate::{Actor, ActorPath, ActorRef, Pid, Result, StopReason};
 
-/// A ref to an actor whose type is not known: found by its path, or listed among others.
+/// An untyped ref: to an actor that was found by path or listed.
 #[derive(Clone)]
 pub struct AnyActorRef {
     actor: Arc<dyn DynActor>,
@@ -26,27 +26,27 @@ impl AnyActorRef {
         self.actor
     }
 
-    /// Its path, with its number as the UID.
+    /// The path, with the id as the UID.
     pub fn path(&self) -> ActorPath {
         self.actor.path()
     }
 
-    /// Its number.
+    /// The actor's id.
     pub fn id(&self) -> Pid {
         self.actor.pid()
     }
 
-    /// Which incarnation at its path it is.
+    /// The UID: which incarnation at its path the actor is.
     pub fn uid(&self) -> ActorUid {
         self.actor.uid()
     }
 
-    /// Its type.
+    /// The actor's type name.
     pub fn actor_type(&self) -> &'static str {
         self.actor.actor_type()
     }
 
-    /// The ref, if it is an `A`.
+    /// Downcasts to a typed ref: `None` unless the actor is an `A`.
     pub fn actor_ref<A: Actor>(&self) -> Option<ActorRef<A>> {
         ActorRef::known(self.actor.clone())
     }
@@ -65,13 +65,13 @@ impl AnyActorRef {
     ///
     /// # Errors
     ///
-    /// [`AskedItself`](crate::ErrorKind::AskedItself), as there.
+    /// [`AskedItself`](crate::ErrorKind::AskedItself), as for [`ActorRef::wait`].
     pub async fn wait(&self) -> Result<StopReason> {
         self.actor.meta().ended_outside_turn(&*self.actor).await
     }
 }
 
-/// The same actor, not only the same path.
+/// Compares actors, not paths.
 impl PartialEq for AnyActorRef {
     fn eq(&self, other: &Self) -> bool {
         is_same_actor(&*self.actor, &*other.actor)
@@ -95,9 +95,10 @@ impl fmt::Debug for AnyActorRef {
     }
 }
 
-/// What can be [watched](crate::Context::watch): an [`ActorRef`], a [`Recipient`](crate::Recipient) or an [`AnyActorRef`].
+/// A ref that can be [watched](crate::Context::watch): [`ActorRef`], [`Recipient`](crate::Recipient) or
+/// [`AnyActorRef`].
 ///
-/// It is implemented for these and for nothing else.
+/// This trait is sealed.
 #[diagnostic::on_unimplemented(message = "`{Self}` is not a reference to an actor that can be watched")]
 pub trait Watchable: sealed::Sealed {
     #[doc(hidden)]

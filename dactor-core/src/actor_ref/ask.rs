@@ -21,7 +21,7 @@ use crate::kernel::cycles;
 use crate::message::options::SendOptions;
 use crate::{Deadline, Error, ErrorKind, Header, Headers, Message, Priority, Result, SendError};
 
-/// An actor seen as something that takes `M`.
+/// An actor that handles `M`, with its own type erased.
 pub(crate) trait Target<M: Message>: Labelled {
     fn tell(&self, message: M, options: SendOptions) -> Result<()>;
     fn try_tell(&self, message: M, options: SendOptions) -> Result<(), SendError<M>>;
@@ -31,22 +31,22 @@ pub(crate) trait Target<M: Message>: Labelled {
     fn labelled(&self) -> Arc<dyn Labelled>;
     fn holder(&self) -> Arc<dyn Holder>;
     fn erased(&self) -> Arc<dyn DynActor>;
-    /// Answers for a message that was not sent.
+    /// Publishes a dead letter for a message that was not sent.
     fn dead_letter(&self, message: &M, error: &Error);
 }
 
-/// A send whose target's type is erased.
+/// A send with the target's type erased.
 pub(crate) type Sending<'a> = Pin<Box<dyn Future<Output = Result<()>> + Send + 'a>>;
 
-/// An ask: configure it, then await it.
+/// An ask (request-response): configure it, then await it.
 ///
-/// It is sent when first polled. Dropped before its message is being handled, it takes the message back:
-/// a handler never works for an asker who gave up. One that is already running finishes, unless its message
-/// says otherwise ([`Message::ABORT`]), and may look whether anyone still waits
-/// ([`Context::cancelled`](crate::Context::cancelled)).
+/// It is sent when first polled. Dropping it before the handler has started withdraws the message, so no
+/// handler works for an asker that has given up. A handler that is already running finishes, unless its
+/// message type sets [`Message::ABORT`]; it can check for cancellation with
+/// [`Context::cancelled`](crate::Context::cancelled).
 ///
-/// An answer that comes before the timeout or the cancellation is given, however close the two are; one that comes
-/// after it is a dead letter ([`AskerGone`](ErrorKind::AskerGone)), and so is one that is dropped unread.
+/// A reply that arrives before the timeout or cancellation is always delivered. A reply that arrives later,
+/// or is dropped unread, is a dead letter ([`AskerGone`](ErrorKind::AskerGone)).
 #[must_use = "an ask is sent when it is awaited; `enqueue` sends it at once, `tell` needs no reply"]
 pub struct Ask<'a, M: Message> {
     target: &'a dyn Target<M>,
@@ -59,7 +59,7 @@ pub struct Ask<'a, M: Message> {
 
 enum Stage<M: Message> {
     Unsent(M),
-    /// An interceptor wants it to wait.
+    /// Waits out the delay that an interceptor asked for.
     Delayed(Box<Delayed<M>>),
     Sent(InFlight<M>),
     Over,
@@ -84,14 +84,15 @@ impl<'a, M: Message> Ask<'a, M> {
         Self { target, options, timeout: None, deadline: None, cancel: None, stage: Stage::Unsent(message) }
     }
 
-    /// Gives up after this long, counted from the moment the ask is sent. Set again, it replaces the one set before.
+    /// Sets a timeout, counted from the moment the ask is sent. A second call replaces the first.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Gives up at this time. Of several limits the earliest counts: the timeout, the deadline, a [`Deadline`] header,
-    /// and the deadline of the message in whose handler the ask is made. Set again, it replaces the one set before.
+    /// Sets an absolute deadline. The earliest limit counts: the timeout, this deadline, a [`Deadline`]
+    /// header, and the deadline of the message in whose handler the ask is made. A second call replaces the
+    /// first.
     pub fn deadline(mut self, deadline: Instant) -> Self {
         self.deadline = Some(deadline);
         self
@@ -109,7 +110,7 @@ impl<'a, M: Message> Ask<'a, M> {
         self
     }
 
-    /// Gives the headers beside the reply, too.
+    /// Also returns the headers beside the reply.
     pub fn with_headers(mut self) -> impl Future<Output = Result<(M::Reply, Headers)>> + Send + use<'a, M> {
         poll_fn(move |cx| {
             let (reply, headers) = ready!(self.poll_whole(cx));
@@ -117,7 +118,7 @@ impl<'a, M: Message> Ask<'a, M> {
         })
     }
 
-    /// Sends now and gives the reply to await later, from anywhere.
+    /// Sends now and returns the pending reply, which can be awaited later and elsewhere.
     pub fn enqueue(mut self) -> Result<PendingReply<M>> {
         let Stage::Unsent(message) = std::mem::replace(&mut self.stage, Stage::Over) else {
             panic!("an ask was enqueued after it had been awaited");
@@ -137,10 +138,10 @@ impl<'a, M: Message> Ask<'a, M> {
         }
     }
 
-    /// Sends, after a delay that an interceptor wants, and gives the reply to await later.
+    /// Sends, after the delay that interceptors ask for, and returns the pending reply.
     pub(crate) async fn into_pending(mut self) -> Result<PendingReply<M>> {
         let Stage::Unsent(message) = std::mem::replace(&mut self.stage, Stage::Over) else {
-            unreachable!("it has not been polled");
+            unreachable!("a new ask has not been polled");
         };
         let sent = self.run_on_send(&message)?;
         if !sent.pause.delay.is_zero() {
@@ -151,7 +152,7 @@ impl<'a, M: Message> Ask<'a, M> {
         Ok(PendingReply::new(ask, self.target.holder()))
     }
 
-    /// When the ask is of no use any more.
+    /// The deadlines after which the ask gives up.
     fn deadlines(&self) -> Deadlines {
         Deadlines {
             timeout: self.timeout.map(|after| (after, Deadline::after(after).0)),
@@ -181,12 +182,12 @@ impl<'a, M: Message> Ask<'a, M> {
         }
     }
 
-    /// Runs the interceptors. They see the ask's own deadline as a header, and may set one or an earlier one.
+    /// Runs the interceptors. They see the ask's own deadline as a header, and may set one or shorten it.
     fn run_on_send(&mut self, message: &M) -> Result<Intercepted> {
         let mut deadlines = self.deadlines();
         self.in_time(&deadlines)?;
         let unseen = self.target.outbound().as_ref().is_none_or(|chain| chain.is_empty());
-        // A deadline that travels beside the message is the one that counts.
+        // The deadline in the header takes precedence.
         if let Some(own) = deadlines.own().filter(|_| !unseen || self.header_deadline().is_some()) {
             self.options.headers.insert(Deadline(own));
         }
@@ -211,7 +212,7 @@ impl<'a, M: Message> Ask<'a, M> {
         }
     }
 
-    /// The reply, and the headers beside it.
+    /// The reply and its headers.
     fn poll_whole(&mut self, cx: &mut Context<'_>) -> Poll<(Result<M::Reply>, Headers)> {
         if !matches!(self.stage, Stage::Sent(_)) {
             let begun = match std::mem::replace(&mut self.stage, Stage::Over) {
@@ -221,7 +222,7 @@ impl<'a, M: Message> Ask<'a, M> {
             };
             match (begun, &self.stage) {
                 (Err(error), _) => return Poll::Ready((Err(error), Headers::default())),
-                // Sent with this task's waker, and nothing else to wait for: there is nothing to look at yet.
+                // Sent with this task's waker and without limits: no need to poll the reply yet.
                 (Ok(()), Stage::Sent(ask)) if !ask.is_unlimited() => {}
                 (Ok(()), _) => {
                     cycles::sent();
@@ -229,7 +230,7 @@ impl<'a, M: Message> Ask<'a, M> {
                 }
             }
         }
-        let Stage::Sent(ask) = &mut self.stage else { unreachable!("it has been sent") };
+        let Stage::Sent(ask) = &mut self.stage else { unreachable!("the ask has been sent") };
         let polled = ask.poll(cx, || self.target.holder());
         if polled.is_ready() {
             self.stage = Stage::Over;
@@ -253,7 +254,7 @@ impl<'a, M: Message> Ask<'a, M> {
         self.wait(Box::new(Delayed { message, delay, limits, guard }), cx)
     }
 
-    /// Whether nothing limits or intercepts it: most asks.
+    /// Whether the ask has neither limits nor interceptors: the common case.
     fn is_plain(&self) -> bool {
         let unlimited = self.timeout.is_none() && self.deadline.is_none() && self.cancel.is_none();
         unlimited
@@ -293,7 +294,7 @@ impl<'a, M: Message> Ask<'a, M> {
     }
 }
 
-// Nothing in it is pinned: the timers are boxed, and exist only where there is something to wait for.
+// Nothing in it is pinned: the timers are boxed, and exist only while there is a limit or a delay.
 impl<M: Message> Unpin for Ask<'_, M> {}
 
 impl<M: Message> Future for Ask<'_, M> {

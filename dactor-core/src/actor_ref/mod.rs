@@ -1,4 +1,4 @@
-//! What messages are sent with: references, recipients and asks.
+//! Sending messages: refs, recipients and asks.
 
 pub(crate) mod actor_ref;
 pub(crate) mod any_actor_ref;

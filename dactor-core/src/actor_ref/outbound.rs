@@ -1,4 +1,4 @@
-//! Messages on their way out of a ref that has interceptors, or to an actor that has some.
+//! Outbound interceptors: of a ref, or of the system.
 
 use std::any::Any;
 use std::borrow::BorrowMut;
@@ -14,8 +14,8 @@ use crate::kernel::actor_core::Delivered;
 use crate::message::mode::Mode;
 use crate::{Error, ErrorKind, Headers, Message, Pid, Result, Sender};
 
-/// Runs `on_send`, and gives the delay that the interceptors want. Those that saw the message see that it is not sent, or
-/// how the ask ends.
+/// Runs `on_send`, and returns the delay that the interceptors ask for. Interceptors that saw the message are
+/// also told that it was not sent, or how the ask ended.
 pub(crate) fn run_on_send<M: Message>(
     target: &dyn Target<M>,
     message: &M,
@@ -45,7 +45,7 @@ pub(crate) fn run_on_send<M: Message>(
     }
 }
 
-/// Lets the interceptors that saw a message see that it was not sent.
+/// Tells the interceptors that saw a message that it was not sent.
 pub(crate) fn not_sent(guard: Option<impl BorrowMut<OutboundGuard>>, error: Error) -> Error {
     if let Some(mut guard) = guard {
         let _ = guard.borrow_mut().run(Err(&error), &mut Headers::default());
@@ -53,7 +53,7 @@ pub(crate) fn not_sent(guard: Option<impl BorrowMut<OutboundGuard>>, error: Erro
     error
 }
 
-/// Ends the guard of a told message when the mailbox has accepted or refused it.
+/// Completes the guard of a told message when the mailbox has accepted or refused it.
 #[inline]
 pub(crate) fn finish_send(
     guard: Option<impl BorrowMut<OutboundGuard>>,
@@ -72,7 +72,7 @@ pub(crate) fn finish_send(
     }
 }
 
-/// The error of a delay where the sender cannot wait.
+/// The error for a delay where the sender cannot wait.
 pub(crate) fn delay_unsupported<M: Message>(target: &dyn Target<M>, pause: Pause) -> Error {
     let Pause { delay, wanted_by } = pause;
     Error::new(ErrorKind::Unsupported)
@@ -85,7 +85,7 @@ pub(crate) fn delay_unsupported<M: Message>(target: &dyn Target<M>, pause: Pause
         .with("interceptor", wanted_by)
 }
 
-/// Describes a message that is being sent, and adds its sender to the headers.
+/// Describes an outgoing message, and adds its sender to the headers.
 fn about_outbound<'a, M: Message>(target: &'a dyn Target<M>, mode: Mode, headers: &mut Headers) -> About<'a> {
     let sender = Some(current::actor()).filter(|pid| *pid != Pid::NOBODY);
     if let Some(pid) = sender {
@@ -94,8 +94,8 @@ fn about_outbound<'a, M: Message>(target: &'a dyn Target<M>, mode: Mode, headers
     About { target, message: M::type_name(), mode, sender, behind: 0, headers: Headers::NONE }
 }
 
-/// The interceptors that saw one message leave. Each sees its end once: dropped before the reply, the message ends as
-/// `Cancelled`.
+/// Drop guard for the outbound interceptors that saw a message: each sees its end exactly once. Dropped
+/// before the reply, the message ends as `Cancelled`.
 pub(crate) struct OutboundGuard {
     chain: Arc<[Arc<dyn Outbound>]>,
     seen: usize,
@@ -108,12 +108,12 @@ pub(crate) struct OutboundGuard {
 }
 
 impl OutboundGuard {
-    /// The mailbox has the message.
+    /// The mailbox has accepted the message.
     pub(crate) fn is_sent(&mut self) {
         self.sent = true;
     }
 
-    /// Runs `on_reply`. One that panics there is an error of the message.
+    /// Runs `on_reply`. A panic there is an error of the message.
     pub(crate) fn run_on_reply<R: Send + 'static>(
         mut self,
         reply: Result<R>,

@@ -18,11 +18,11 @@ use crate::kernel::cycles;
 use crate::message::options::SendOptions;
 use crate::{Error, ErrorKind, Headers, Message, Pid, Result};
 
-/// An ask that has been sent. Its owner [leaves](Self::leave) it when it is dropped.
+/// An ask that has been sent. Its owner calls [`leave`](Self::leave) on drop.
 pub(crate) struct InFlight<M: Message> {
     state: Arc<AskState<M>>,
     pid: Pid,
-    /// Answered or given up: nothing is left to do.
+    /// Answered or given up.
     over: bool,
     limits: Option<Box<AskLimits>>,
     guard: Option<Box<OutboundGuard>>,
@@ -50,13 +50,13 @@ impl<M: Message> InFlight<M> {
         }
     }
 
-    /// Whether it has no deadline and no cancellation, and waits for the reply alone.
+    /// Whether the ask has neither deadline nor cancellation.
     #[inline]
     pub(crate) fn is_unlimited(&self) -> bool {
         self.limits.is_none()
     }
 
-    /// The reply, and the headers beside it. `holder` is asked for only by an asker who gives up.
+    /// Polls for the reply and its headers. `holder` is called only when the asker gives up.
     pub(crate) fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -66,9 +66,9 @@ impl<M: Message> InFlight<M> {
             self.over = true;
             (reply, headers)
         } else if current::actor() == self.pid {
-            // Its path is not at hand here, and would have to be carried by every ask.
+            // The path is not available here: every ask would have to carry it.
             let error = Error::new(ErrorKind::AskedItself).with("id", self.pid);
-            // It is in the mailbox while this value is kept, or a handler has it.
+            // The message is in the mailbox as long as this value is kept, or a handler has it.
             (Err(error.with("message", M::type_name()).perhaps_handled()), Headers::default())
         } else if let Some(limits) = &mut self.limits {
             match limits.poll::<M>(cx) {
@@ -88,15 +88,15 @@ impl<M: Message> InFlight<M> {
         Poll::Ready((ended, headers))
     }
 
-    /// A limit was reached, unless the answer has come since the last poll. From here on the ask waits for nothing, also
-    /// while this value is kept.
+    /// Gives up because a limit was reached, unless the answer has arrived since the last poll. The ask is
+    /// over even if this value is kept.
     #[cold]
     fn run_out(&mut self, error: Error, holder: impl Fn() -> Arc<dyn Holder>) -> (Result<M::Reply>, Headers) {
         self.over = true;
         match self.give_up(&holder) {
             GivenUp::Answered(answer, headers) => return (answer, headers),
             GivenUp::Held(answer) => unread::<M>(&*holder(), &answer),
-            // Taken back before a handler had it.
+            // Withdrawn before a handler had it.
             GivenUp::Withdrawn(message) => {
                 drop(message);
                 return (Err(error.unhandled()), Headers::default());
@@ -116,7 +116,7 @@ impl<M: Message> InFlight<M> {
         self.run_out(error, holder)
     }
 
-    /// Takes the message out of the mailbox that holds it, if one does.
+    /// Withdraws the message from the mailbox that holds it, if any.
     fn give_up(&self, first: impl Fn() -> Arc<dyn Holder>) -> GivenUp<M> {
         let abandonment = self.state.give_up().unwrap_or_else(|| {
             loop {
@@ -126,7 +126,7 @@ impl<M: Message> InFlight<M> {
                     abandonment = self.state.withdraw_from(holder.pid());
                     abandonment.as_ref().and_then(|abandonment| abandonment.slot)
                 });
-                // None when it was forwarded meanwhile.
+                // `None` when it was forwarded meanwhile.
                 if let Some(abandonment) = abandonment {
                     return abandonment;
                 }
@@ -138,14 +138,15 @@ impl<M: Message> InFlight<M> {
         abandonment.found
     }
 
-    /// Gives up, if that is still to be done.
+    /// Gives up, unless the ask is over.
     #[inline]
     pub(crate) fn leave(&mut self, holder: impl Fn() -> Arc<dyn Holder>) {
         if !self.over {
             self.over = true;
             match self.give_up(&holder) {
                 GivenUp::Answered(answer, _) | GivenUp::Held(answer) => {
-                    // That a handler of a stream is done is no loss for a consumer that has left.
+                    // The `()` reply of a stream handler is not worth a dead letter when the consumer has
+                    // left.
                     if M::REPLY_IS_ANSWER || answer.is_err() {
                         unread::<M>(&*holder(), &answer);
                     }
@@ -163,8 +164,8 @@ fn unread<M: Message>(holder: &dyn Holder, answer: &Result<M::Reply>) {
     }
 }
 
-/// The reply to an ask that has been sent. Dropping it gives up, as with [`Ask`](crate::Ask). A reply that has come and
-/// is dropped unread is a dead letter ([`AskerGone`](ErrorKind::AskerGone)).
+/// The reply to an ask that has been sent. Dropping it gives up, as with [`Ask`](crate::Ask). A reply that
+/// has arrived and is dropped unread is a dead letter ([`AskerGone`](ErrorKind::AskerGone)).
 #[must_use = "dropping the pending reply withdraws the ask"]
 pub struct PendingReply<M: Message> {
     ask: InFlight<M>,
@@ -176,7 +177,7 @@ impl<M: Message> PendingReply<M> {
         Self { ask, holder }
     }
 
-    /// Does not wait for the reply, and lets the handler finish: its reply is no dead letter.
+    /// Stops waiting for the reply, and lets the handler finish. The reply is not a dead letter.
     pub(crate) fn detach(mut self) {
         self.ask.over = true;
     }
@@ -209,15 +210,15 @@ impl<M: Message> fmt::Debug for PendingReply<M> {
 /// The deadlines of one ask.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deadlines {
-    /// The time allowed, and when it is over.
+    /// The timeout, and when it expires.
     pub(crate) timeout: Option<(Duration, Instant)>,
     pub(crate) deadline: Option<Instant>,
-    /// Of the message in whose handler the ask is made.
+    /// The deadline of the message in whose handler the ask is made.
     pub(crate) inherited: Option<Instant>,
 }
 
 impl Deadlines {
-    /// The one that the asker set.
+    /// The deadline that the asker set.
     pub(crate) fn own(&self) -> Option<Instant> {
         [self.timeout.map(|(_, at)| at), self.deadline].into_iter().flatten().min()
     }
@@ -226,7 +227,7 @@ impl Deadlines {
         [self.timeout.map(|(_, at)| at), self.deadline, self.inherited].into_iter().flatten().min()
     }
 
-    /// The error when the earliest is over: it says which one it was.
+    /// The error for the earliest deadline, which it names.
     pub(crate) fn late<M: Message>(&self, actor: &dyn Labelled) -> Error {
         let error = Error::new(ErrorKind::Timeout).about(actor).with("message", M::type_name());
         let earliest = self.earliest();
@@ -238,7 +239,7 @@ impl Deadlines {
     }
 }
 
-/// What ends an ask early: its earliest deadline, and its cancellation.
+/// The limits of an ask: its earliest deadline, and its cancellation.
 pub(crate) struct AskLimits {
     deadlines: Deadlines,
     timer: Option<Pin<Box<Sleep>>>,
@@ -262,7 +263,7 @@ impl AskLimits {
         Terms { deadline: self.deadlines.earliest(), cancel }
     }
 
-    /// The error, when it is over.
+    /// The error, once a limit is reached.
     pub(crate) fn poll<M: Message>(&mut self, cx: &mut Context<'_>) -> Option<Error> {
         if let Some((_, cancelled)) = &mut self.cancel
             && cancelled.as_mut().poll(cx).is_ready()

@@ -12,7 +12,8 @@ use crate::{
     Watchable,
 };
 
-/// Any actor that handles `M`, whatever its type. Two recipients are equal when they mean the same actor.
+/// A ref to any actor that handles `M`, with the actor's type erased. Two recipients are equal when they
+/// refer to the same actor.
 pub struct Recipient<M: Message> {
     pub(crate) target: Arc<dyn Target<M>>,
 }
@@ -57,12 +58,12 @@ impl<M: Message> Recipient<M> {
         self.target.path()
     }
 
-    /// The actor's number.
+    /// The actor's id.
     pub fn id(&self) -> Pid {
         self.target.pid()
     }
 
-    /// Which incarnation at its path the actor is.
+    /// The UID: which incarnation at its path the actor is.
     pub fn uid(&self) -> ActorUid {
         self.target.uid()
     }
@@ -81,7 +82,7 @@ impl<M: Message> Recipient<M> {
     ///
     /// # Errors
     ///
-    /// [`AskedItself`](crate::ErrorKind::AskedItself), as there.
+    /// [`AskedItself`](crate::ErrorKind::AskedItself), as for [`ActorRef::wait`](crate::ActorRef::wait).
     pub async fn wait(&self) -> Result<StopReason> {
         let actor = self.target.erased();
         actor.meta().ended_outside_turn(&*actor).await
@@ -95,7 +96,7 @@ impl<M: Message> Watchable for Recipient<M> {
     }
 }
 
-/// The same actor, whatever interceptors the ref had that this was made from.
+/// Compares actors; the interceptors of the refs are not compared.
 impl<M: Message> PartialEq for Recipient<M> {
     fn eq(&self, other: &Self) -> bool {
         is_same_actor(&*self.target, &*other.target)

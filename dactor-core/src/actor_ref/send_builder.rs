@@ -4,8 +4,8 @@ use crate::actor_ref::ask::{Ask, Target};
 use crate::message::options::SendOptions;
 use crate::{Actor, ActorRef, Header, Headers, Message, Priority, Recipient, Result, SendError, SentTo};
 
-/// One message to an actor, with a priority or headers of its own: from [`ActorRef::at`] or [`ActorRef::header`], and
-/// the same on a [`Recipient`].
+/// Send options for one message, a priority or headers: from [`ActorRef::at`], [`ActorRef::header`], and the
+/// same methods of [`Recipient`].
 #[must_use = "nothing is sent yet"]
 pub struct SendBuilder<'a, R> {
     to: &'a R,
@@ -18,7 +18,7 @@ impl<'a, R> SendBuilder<'a, R> {
         Self { to, priority: None, headers: Headers::default() }
     }
 
-    /// Sends with this priority, whatever the message's type says.
+    /// Sends with this priority instead of the message type's own.
     pub fn at(mut self, priority: Priority) -> Self {
         self.priority = Some(priority);
         self

@@ -24,7 +24,7 @@ pub struct Expanding<'a, M: Expand> {
     options: StreamOptions,
 }
 
-/// What a caller sets for a stream.
+/// Options that a caller sets for a stream.
 #[derive(Debug)]
 pub(crate) struct StreamOptions {
     pub(crate) send: SendOptions,
@@ -38,7 +38,7 @@ impl StreamOptions {
         Self { send: SendOptions::of::<M>(), buffer: BUFFER, batch: 1, limits: Limits::default() }
     }
 
-    /// Sends the request, and gives the rest of what the caller set.
+    /// Builds the ask of the request, and returns the remaining options.
     pub(crate) fn ask<'a, M: Message>(self, target: &'a dyn Target<M>, request: M) -> (Ask<'a, M>, Limits) {
         let Self { send, mut limits, .. } = self;
         limits.whole = [limits.whole, current::deadline()].into_iter().flatten().min();
@@ -50,7 +50,7 @@ impl StreamOptions {
     }
 }
 
-/// The methods that all stream requests have.
+/// Methods of all stream requests.
 macro_rules! stream_options {
     () => {
         /// How many items are buffered between producer and consumer: 32 unless set. 0 is
@@ -60,13 +60,14 @@ macro_rules! stream_options {
             self
         }
 
-        /// Gives up when the whole stream does not end within this time, counted from this call. The handler sees it as its
+        /// Sets a timeout for the whole stream, counted from this call. The handler sees it as its
         /// [deadline](crate::Context::deadline).
         pub fn timeout(self, time: Duration) -> Self {
             self.deadline(crate::Deadline::after(time).0)
         }
 
-        /// Gives up at this time. Inside a handler the stream inherits the deadline of the message in hand.
+        /// Sets a deadline for the whole stream. Inside a handler the stream inherits the deadline of the
+        /// current message.
         pub fn deadline(mut self, deadline: Instant) -> Self {
             self.options.limits.whole = Some(deadline);
             self
@@ -87,23 +88,24 @@ macro_rules! stream_options {
 }
 pub(crate) use stream_options;
 
-/// The methods that stream requests have whose answer is a stream.
+/// Methods of stream requests whose answer is a stream.
 macro_rules! item_options {
     () => {
-        /// Gives up when the first item does not come within this time.
+        /// Sets a timeout for the first item.
         pub fn first_within(mut self, time: Duration) -> Self {
             self.options.limits.first = Some(time);
             self
         }
 
-        /// Gives up when an item does not come within this time after the one before.
+        /// Sets a timeout for each further item, counted from the previous one.
         pub fn item_within(mut self, time: Duration) -> Self {
             self.options.limits.between = Some(time);
             self
         }
 
-        /// Lets the producer send this many items together: fewer wake-ups, and an item waits until its batch is full, the
-        /// producer [flushes](crate::Producer::flush) or finishes. At most as many as are [buffered](Self::buffer).
+        /// Sends this many items at a time: fewer wake-ups, but an item waits until its batch is full or the
+        /// producer [flushes](crate::Producer::flush) or finishes. At most the size of the
+        /// [buffer](Self::buffer).
         pub fn batch(mut self, items: usize) -> Self {
             self.options.batch = items;
             self
@@ -132,7 +134,7 @@ impl<'a, M: Expand> Expanding<'a, M> {
     }
 }
 
-/// A buffer that can hold something.
+/// Validates the buffer size.
 pub(crate) fn checked<M: Message>(
     buffer: usize,
     target: &dyn Target<M>,

@@ -1,4 +1,4 @@
-//! A caller's stream on its way into the input of a handler.
+//! Feeds the caller's stream into the input of a handler.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -13,16 +13,16 @@ use crate::{Error, ErrorKind};
 /// How many items are taken from the caller's stream before they are sent together.
 const GATHERED: usize = 16;
 
-/// How often that is done in one poll. A stream that always has more, for a handler on another thread that always has room,
-/// must not keep the caller from its timeout.
+/// How many batches one poll sends. Without a bound, a stream that is always ready, with a consumer on
+/// another thread that always has room, would starve the caller's timeout.
 const MOST_ROUNDS: usize = 64;
 
-/// Drives the caller's stream, as far as there is room. It is polled by the future or stream that the caller awaits, so
-/// it needs no task, and stops when the caller gives up.
+/// Drives the caller's stream as far as there is room. It is polled by the future or stream that the caller
+/// awaits: it needs no task, and stops when the caller gives up.
 pub(crate) struct Feed<S: Stream> {
-    /// Until it has ended.
+    /// `None` once it has ended.
     stream: Option<Pin<Box<S>>>,
-    /// Until the input has ended, or its consumer is gone.
+    /// `None` once the input has ended or its consumer is gone.
     tx: Option<Tx<S::Item>>,
     gathered: VecDeque<S::Item>,
     /// How the stream ended.
@@ -35,7 +35,7 @@ impl<S: Stream> Feed<S> {
         Self { stream: Some(Box::pin(stream)), tx: Some(tx), gathered: VecDeque::new(), end: None, request }
     }
 
-    /// Sends what there is room for, and registers the waker for the rest.
+    /// Sends as much as there is room for, and registers the waker for the rest.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) {
         for _ in 0..MOST_ROUNDS {
             if self.tx.is_none() {
@@ -60,7 +60,7 @@ impl<S: Stream> Feed<S> {
         cx.waker().wake_by_ref();
     }
 
-    /// Takes items that are ready. `true` when the stream has no more for now.
+    /// Takes the items that are ready. `true` when the stream is pending.
     fn gather(&mut self, cx: &mut Context<'_>) -> bool {
         while self.gathered.len() < GATHERED
             && let Some(stream) = &mut self.stream
@@ -83,7 +83,7 @@ impl<S: Stream> Feed<S> {
         false
     }
 
-    /// Takes no more items.
+    /// Takes no further items.
     pub(crate) fn stop(&mut self) {
         self.tx = None;
         discard(self.stream.take());

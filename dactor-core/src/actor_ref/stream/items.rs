@@ -13,28 +13,29 @@ use crate::{Error, ErrorKind, Message, Result};
 
 /// The items of a stream that an actor produces: a [`Stream`] of [`Result`]s.
 ///
-/// It ends with `None` when the producer has finished, and otherwise with one error: the handler failed or panicked, the
-/// actor stopped, was killed or restarted, a limit passed, or the producer was dropped without finishing. Dropping it
-/// closes the stream: the producer's next send says so, and a request that no handler has yet is withdrawn.
+/// The stream ends with `None` when the producer has finished, and otherwise with one error: the handler
+/// failed or panicked, the actor stopped, was killed or restarted, a limit was reached, or the producer was
+/// dropped without finishing. Dropping it closes the stream: the producer's next send fails, and a request
+/// that has not reached a handler is withdrawn.
 #[must_use = "dropping it closes the stream"]
 pub struct Items<T: Send + 'static> {
     rx: Rx<T>,
-    /// The handler's own end, until it is known.
+    /// The handler's result, until it is known.
     handler: Option<Box<dyn HandlerEnd>>,
-    /// Why the handler failed: the error after what is buffered.
+    /// Why the handler failed: delivered after the buffered items.
     failed: Option<Error>,
     watch: Option<Box<Watch>>,
-    /// Counts items, to yield and to look at the limits once in a while.
+    /// Item counter, to yield and to check the limits periodically.
     received: u32,
     over: bool,
     request: &'static str,
     actor: String,
 }
 
-/// How the handler of a stream request ends.
+/// The result of a stream request's handler.
 pub(crate) trait HandlerEnd: Send {
     fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>>;
-    /// The stream is complete: what the handler still does is not waited for.
+    /// The stream is complete: stops waiting for the handler.
     fn detach(self: Box<Self>);
 }
 
@@ -63,7 +64,7 @@ impl<T: Send + 'static> Items<T> {
     ///
     /// # Errors
     ///
-    /// One error instead of the end, when the stream is not whole.
+    /// One error instead of `None`, when the stream is incomplete.
     pub async fn next(&mut self) -> Option<Result<T>> {
         StreamExt::next(self).await
     }
@@ -75,7 +76,7 @@ impl<T: Send + 'static> Items<T> {
             .with("item", type_name::<T>())
     }
 
-    /// The last item. The producer is told if it is not done.
+    /// The last item. A producer that is not done is notified.
     fn last(&mut self, end: Result<()>) -> Option<Result<T>> {
         self.over = true;
         self.watch = None;
@@ -95,7 +96,7 @@ impl<T: Send + 'static> Items<T> {
         }
     }
 
-    /// Polls the handler, until it has ended. Whether it has just failed.
+    /// Polls the handler until it has ended. `true` if it has just failed.
     fn handler_failed(&mut self, cx: &mut Context<'_>) -> bool {
         if let Some(handler) = &mut self.handler
             && let Poll::Ready(ended) = handler.poll_end(cx)
@@ -106,7 +107,7 @@ impl<T: Send + 'static> Items<T> {
         self.failed.is_some()
     }
 
-    /// Gives up when a limit has passed.
+    /// Gives up when a limit is reached.
     fn poll_limits(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T>>> {
         let Some(watch) = &mut self.watch else { return Poll::Pending };
         let (kind, limit) = ready!(watch.poll(cx));
@@ -134,7 +135,7 @@ impl<T: Send + 'static> Stream for Items<T> {
         }
         let mut next = this.rx.poll_next(cx);
         if next.is_pending() && this.handler_failed(cx) {
-            // What it sent before it failed comes first.
+            // Items sent before the failure come first.
             next = this.rx.poll_next(cx);
         }
         match next {
@@ -147,7 +148,7 @@ impl<T: Send + 'static> Stream for Items<T> {
             Poll::Ready(Err(End::Finished)) => Poll::Ready(this.last(Ok(()))),
             Poll::Ready(Err(End::Failed(error))) => Poll::Ready(this.last(Err(error))),
             Poll::Ready(Err(End::Dropped)) => {
-                // The handler may say why.
+                // The handler's error is more precise.
                 this.handler_failed(cx);
                 if this.handler.is_some() {
                     return this.poll_limits(cx);

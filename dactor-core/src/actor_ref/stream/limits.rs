@@ -1,4 +1,4 @@
-//! How long a consumer waits for the items of a stream.
+//! Timeouts for the consumer of a stream.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,7 +10,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use crate::{Deadline, ErrorKind};
 
-/// What the caller sets.
+/// The limits that a caller sets.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Limits {
     /// For the first item.
@@ -23,7 +23,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// The watch over a stream that is sent now; none if nothing limits it.
+    /// Starts the limits of a stream that is sent now; `None` without limits.
     pub(crate) fn start(self) -> Option<Box<Watch>> {
         let Self { first, between, whole, cancel } = self;
         if first.is_none() && between.is_none() && whole.is_none() && cancel.is_none() {
@@ -43,11 +43,11 @@ impl Limits {
     }
 }
 
-/// A stream that is limited.
+/// The running limits of a stream.
 pub(crate) struct Watch {
     between: Option<Duration>,
     whole: Option<Instant>,
-    /// When the next item is late.
+    /// When the next item is overdue.
     next: Option<Instant>,
     which: &'static str,
     timer: Option<Pin<Box<Sleep>>>,
@@ -55,7 +55,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// An item has come.
+    /// Restarts the item timeout.
     pub(crate) fn item(&mut self) {
         self.next = self.between.map(|wait| Deadline::after(wait).0);
         self.which = "the next item";
@@ -74,7 +74,7 @@ impl Watch {
         }
     }
 
-    /// Why the consumer gives up: the kind of error, and which limit it was.
+    /// Why the consumer gives up: the kind of error, and which limit was reached.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<(ErrorKind, &'static str)> {
         if let Some(cancel) = &mut self.cancel
             && cancel.as_mut().poll(cx).is_ready()

@@ -9,10 +9,11 @@ use crate::{
 
 /// Streams.
 impl<A: Actor> ActorRef<A> {
-    /// Asks for a stream of items: 1 → n. Awaited, it gives the [`Items`](crate::Items) as soon as the request is sent.
+    /// Requests a stream of items: 1 → n. Awaiting it returns the [`Items`](crate::Items) as soon as the
+    /// request is sent.
     ///
-    /// The buffer between actor and caller is [bounded](Expanding::buffer): a slow consumer holds up its own stream. A
-    /// stream that is not whole ends with an error.
+    /// The buffer between actor and caller is [bounded](Expanding::buffer): backpressure from a slow consumer
+    /// affects only its own stream. An incomplete stream ends with an error.
     ///
     /// ```
     /// # use dactor_core::{Actor, ActorRef, Expand, ExpandRequest, Result, SentTo};
@@ -32,8 +33,8 @@ impl<A: Actor> ActorRef<A> {
         Expanding::new(self, message)
     }
 
-    /// Sends a stream of items and gives the one reply: n → 1. The stream is polled while the reply is awaited, in the
-    /// task of the caller, and only as far as the actor takes the items.
+    /// Sends a stream of items and returns a single reply: n → 1. The stream is polled in the caller's task
+    /// while the reply is awaited, and only as fast as the actor takes the items.
     ///
     /// ```
     /// # use dactor_core::{Actor, ActorRef, Reduce, ReduceRequest, Result, SentTo};
@@ -51,8 +52,8 @@ impl<A: Actor> ActorRef<A> {
         Reducing::new(self, message, items)
     }
 
-    /// Sends a stream of items and gives the stream that the actor makes of them: n → n. Polling the result also polls
-    /// the stream that is sent.
+    /// Sends a stream of items and returns a stream of results: n → n. Polling the result also polls the
+    /// stream that is sent.
     ///
     /// ```
     /// # use dactor_core::{Actor, ActorRef, Transform, TransformRequest, Result, SentTo};

@@ -8,5 +8,5 @@ mod methods;
 pub(crate) mod reduce;
 pub(crate) mod transform;
 
-/// How many items a stream buffers unless the caller says otherwise.
+/// Default buffer size of a stream, in items.
 pub(crate) const BUFFER: usize = 32;

@@ -69,16 +69,17 @@ impl<M: Transform, S> fmt::Debug for Transforming<'_, M, S> {
     }
 }
 
-/// The items that an actor made of the caller's items: as [`Items`]. Polling it also drives the caller's stream.
+/// The items that an actor made from the caller's items, like [`Items`]. Polling it also drives the caller's
+/// stream.
 #[must_use = "dropping it closes the stream"]
 pub struct Transformed<T: Send + 'static, S: Stream> {
     items: Items<T>,
     feed: Feed<S>,
-    /// Items since the caller's stream was polled.
+    /// Items taken since the caller's stream was last polled.
     taken: usize,
 }
 
-/// The caller's stream is polled when no item is there, and after so many that were.
+/// The caller's stream is polled when no item is ready, and after this many that were.
 const FEED_AFTER: usize = 16;
 
 impl<T: Send + 'static, S: Stream> Transformed<T, S> {
@@ -86,7 +87,7 @@ impl<T: Send + 'static, S: Stream> Transformed<T, S> {
     ///
     /// # Errors
     ///
-    /// One error instead of the end, when the stream is not whole.
+    /// One error instead of `None`, when the stream is incomplete.
     pub async fn next(&mut self) -> Option<Result<T>> {
         StreamExt::next(self).await
     }
