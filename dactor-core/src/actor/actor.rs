@@ -2,42 +2,43 @@ use std::future::Future;
 
 use crate::{Context, Directive, Failure, Message, Outcome, StopReason, Supervision};
 
-/// State with behaviour: one message at a time, never shared.
+/// An actor: state that handles one message at a time and is never shared.
 ///
 /// Every hook has a default, so `impl Actor for Account {}` is enough.
 ///
-/// # What calls the hooks
+/// # Lifecycle hooks
 ///
 /// | hook | when | if it fails or panics |
 /// | --- | --- | --- |
 /// | [`on_start`](Actor::on_start) | before the first message, while `spawn` is awaited | `spawn` fails with that error |
-/// | [`on_restart`](Actor::on_restart) | on the fresh instance that replaces a failed one | it is another failure, met by the [`Supervision`] |
-/// | [`on_error`](Actor::on_error) | after a handler returned `Err` (a panic does not come here) | it is met by the [`Supervision`], like a panic of the handler |
+/// | [`on_restart`](Actor::on_restart) | on the new instance that replaces a failed one | another failure, handled by the [`Supervision`] strategy |
+/// | [`on_error`](Actor::on_error) | after a handler returned `Err` (not after a panic) | handled by the [`Supervision`] strategy, like a panic of the handler |
 /// | [`on_stop`](Actor::on_stop) | after the last message, unless the actor was killed or its instance is lost | the stop reason becomes that failure |
 ///
 /// # Panics
 ///
-/// All code of the user's runs under a guard: handlers and hooks, in their call, their body and their destructors;
-/// decisions of a supervision, interceptors, observers, factories, streams, pipes and timers; destructors of messages,
-/// replies, headers, errors and of the actor itself, and the texts of errors. A panic while a message is handled, also in
-/// the destructor of a told reply or of a header, is met by the [`Supervision`] and is an event. Where there is no
-/// instance left that could fail, because it was killed or has ended, a panic is a warning in the log. An error whose
-/// `Display`, `Debug` or destructor panics harms neither its actor nor any that is given the error.
+/// All user code runs under a panic guard: handlers and hooks (their call, body and destructors); supervision
+/// deciders, interceptors, observers, factories, streams, pipes and timers; destructors of messages, replies,
+/// headers, errors and of the actor itself; and the `Display` of errors. A panic while a message is handled,
+/// including in the destructor of a told reply or of a header, is handled by the [`Supervision`] strategy and
+/// published as an event. Once the instance is gone, because it was killed or has ended, a panic is only
+/// logged as a warning. An error whose `Display`, `Debug` or destructor panics harms neither its actor nor
+/// any other actor that gets the error.
 ///
-/// One thing cannot be guarded: two values that are dropped together, such as two locals of one handler, and both panic.
-/// The second panics while the first one unwinds, and that aborts any Rust program.
+/// One case cannot be guarded: two values dropped together, such as two locals of one handler, that both
+/// panic. The second panics while the first one unwinds, which aborts any Rust program.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an actor",
     label = "not an actor",
     note = "write `impl Actor for {Self} {{}}`: every hook has a default"
 )]
 pub trait Actor: Sized + Send + 'static {
-    /// How the failures of this actor's children are met: see [`Supervision`].
+    /// The supervision strategy for this actor's children: see [`Supervision`].
     fn supervision() -> Supervision {
         Supervision::default()
     }
 
-    /// Runs before the first message. Messages sent meanwhile wait.
+    /// Runs before the first message. Messages sent in the meantime wait.
     fn on_start(&mut self, ctx: &mut Context<Self>) -> impl Future<Output = Outcome<()>> + Send {
         let _ = ctx;
         async { Ok(()) }
@@ -46,8 +47,8 @@ pub trait Actor: Sized + Send + 'static {
     /// Runs on the new instance after a restart, instead of [`on_start`](Actor::on_start), to which it
     /// delegates by default.
     ///
-    /// The failed instance has been dropped by then. Its `on_stop` does not run: after a panic its state
-    /// cannot be trusted.
+    /// The failed instance has been dropped by then. Its `on_stop` does not run, because its state cannot be
+    /// trusted after a panic.
     fn on_restart(
         &mut self,
         failure: &crate::Error,
@@ -57,9 +58,9 @@ pub trait Actor: Sized + Send + 'static {
         self.on_start(ctx)
     }
 
-    /// Decides what follows when a handler returned `Err`. The asker has been answered already.
+    /// Decides what happens after a handler returned `Err`. The asker has already been answered.
     ///
-    /// Carries on by default: an `Err` is an answer, not a broken actor.
+    /// The default is to resume: an `Err` is an answer, not a broken actor.
     fn on_error(
         &mut self,
         failure: &Failure,
@@ -80,7 +81,7 @@ pub trait Actor: Sized + Send + 'static {
     }
 }
 
-/// An actor's behaviour for one type of message.
+/// Handles one type of message.
 ///
 /// ```
 /// use dactor_core::{Actor, Context, Handler, Message, Outcome};
@@ -109,8 +110,8 @@ pub trait Actor: Sized + Send + 'static {
 pub trait Handler<M: Message>: Actor {
     /// Handles one message. The actor handles nothing else until the future completes.
     ///
-    /// What it gives is the message's [`Reply`](Message::Reply): `#[message(reply = Type)]` of the derive says which, `()`
-    /// if nothing does.
+    /// Its output is the message's [`Reply`](Message::Reply): set by `#[message(reply = Type)]` on the
+    /// derive, `()` by default.
     fn handle(
         &mut self,
         message: M,

@@ -22,26 +22,26 @@ use crate::{
     Actor, ActorPath, ActorRef, AnyActorRef, Error, ErrorKind, Headers, IntoActor, Pid, Result, Spawn, System,
 };
 
-/// What a handler or hook knows about its own actor, and about the message in hand.
+/// The context of a handler or hook: its actor, and the current message.
 pub struct Context<A: Actor> {
     pub(super) myself: ActorRef<A>,
     pub(super) headers: Headers,
     pub(super) asker: Option<Arc<dyn Asker>>,
-    /// Somebody else has the reply to give.
+    /// The reply was deferred, forwarded or stashed.
     pub(super) promised: bool,
     /// There is an idle timeout.
     pub(super) idles: bool,
-    /// Since the first watch.
+    /// `None` until the first watch.
     watching: Option<Box<Watching>>,
-    /// Since the first timer.
+    /// `None` until the first timer.
     pub(super) timers: Option<Box<Exclusive<Timers<A>>>>,
-    /// Of the lane in which the message in hand came.
+    /// The lane of the current message.
     pub(super) taken: Signals,
-    /// How many messages the stash holds.
+    /// How many messages the stash can hold.
     pub(super) stash_capacity: usize,
-    /// Since the first stream of this instance.
+    /// `None` until this instance attaches its first stream.
     pub(super) streams: Option<Streams>,
-    /// The requests for streams that this instance answers, since the first.
+    /// The stream requests this instance answers; `None` until the first.
     open_streams: Option<OpenStreams>,
 }
 
@@ -62,14 +62,14 @@ impl<A: Actor> Context<A> {
         }
     }
 
-    /// The instance is gone, and with it what belonged to it alone. Its stash is the next one's.
+    /// Drops the state that belongs to the instance. The stash is kept for the next instance.
     pub(crate) fn drop_instance_state(&mut self) {
         self.cancel_timers();
         self.streams = None;
         self.fail_streams();
     }
 
-    /// Ends the streams that this instance answers.
+    /// Fails the streams that this instance answers.
     fn fail_streams(&mut self) {
         if let Some(open) = self.open_streams.take() {
             let error = Error::new(ErrorKind::Interrupted).about(&self.myself);
@@ -83,38 +83,38 @@ impl<A: Actor> Context<A> {
         self.open_streams.get_or_insert_with(|| OpenStreams::new(core.draining_token()))
     }
 
-    /// The same, if there are any.
+    /// The same, or `None` if there are none.
     pub(crate) fn unfinished_streams(&self) -> Option<OpenStreams> {
         self.open_streams.clone().filter(|open| !open.is_empty())
     }
 
-    /// The actor ends: what it has kept is refused.
+    /// The actor ends: refuses stashed messages.
     pub(crate) fn close(&mut self) {
         self.drop_instance_state();
         self.abandon();
     }
 
-    /// Lets go of a message that the actor was killed over.
+    /// Drops the message during which the actor was killed.
     fn abandon(&mut self) {
         if let Err(panic) = self.finish_message() {
             tracing::warn!(actor = %self.myself.core.label(), %panic, "a destructor panicked");
         }
     }
 
-    /// Keeps the lane from which the next message is taken: read only when the message is stashed.
+    /// Records the lane of the next message: read only when the message is stashed.
     #[inline]
     pub(crate) fn set_taken(&mut self, taken: Signals) -> &mut Signals {
         self.taken = taken;
         &mut self.taken
     }
 
-    /// Whether a message, once handled, delays the idle timeout.
+    /// Whether handling this message resets the idle timeout.
     #[inline]
     pub(crate) fn counts_as_activity(&self, envelope: &Envelope<A>) -> bool {
         self.idles && envelope.is_letter()
     }
 
-    /// The next message is in hand.
+    /// Begins the next message.
     #[inline]
     pub(crate) fn begin(&mut self, headers: Headers, asker: Option<Arc<dyn Asker>>) {
         self.headers = headers;
@@ -122,8 +122,9 @@ impl<A: Actor> Context<A> {
         self.promised = false;
     }
 
-    /// No message is in hand any more. What came with it is let go here and not with the next message: an idle actor
-    /// keeps nobody's permits. A header, and a reply that nobody has fetched, may panic when they are dropped.
+    /// Ends the current message. Its headers and asker are dropped here rather than with the next message, so
+    /// an idle actor holds no permits. A header, or a reply the asker has not fetched, may panic when
+    /// dropped.
     #[inline]
     pub(crate) fn finish_message(&mut self) -> Result<(), Panic> {
         self.promised = false;
@@ -140,12 +141,12 @@ impl<A: Actor> Context<A> {
         contain(|| drop(headers)).and(dropped)
     }
 
-    /// The reference to this actor.
+    /// The ref to this actor.
     pub fn actor_ref(&self) -> &ActorRef<A> {
         &self.myself
     }
 
-    /// This actor's number.
+    /// This actor's id.
     pub fn id(&self) -> Pid {
         self.myself.id()
     }
@@ -155,7 +156,7 @@ impl<A: Actor> Context<A> {
         self.myself.name()
     }
 
-    /// This actor's path, with its number as the UID: see [`ActorRef::path`].
+    /// This actor's path, with its id as the UID: see [`ActorRef::path`].
     pub fn path(&self) -> ActorPath {
         self.myself.path()
     }
@@ -170,39 +171,38 @@ impl<A: Actor> Context<A> {
         self.myself.stop();
     }
 
-    /// Spawns a child of this actor. It is supervised as [`Actor::supervision`] says, ends before this actor does, and
-    /// is stopped when this actor is restarted.
+    /// Spawns a child of this actor. It is supervised by [`Actor::supervision`], ends before this actor does,
+    /// and is stopped when this actor is restarted.
     ///
-    /// Awaited in a handler or hook, the child has started when it is there. Its name is free again at once when it has
-    /// ended.
+    /// When the await returns, the child has started. Its name is free again as soon as it has ended.
     pub fn spawn<K, S: IntoActor<K>>(&self, actor: S) -> Spawn<S::Actor> {
         let meta = &self.myself.core.meta;
         let parent = Some(self.myself.core.clone() as Arc<dyn DynActor>);
         Spawn::new(meta.system().clone(), actor.into_factory(), meta.guardian(), parent)
     }
 
-    /// The live child of this name, if there is one and it is a `B`.
+    /// The live child with this name, if it is a `B`.
     pub fn child<B: Actor>(&self, name: &str) -> Option<ActorRef<B>> {
         ActorRef::known(self.myself.core.meta.family().child(name)?)
     }
 
-    /// The live children of this actor, in the order in which they were spawned.
+    /// The live children of this actor, in spawn order.
     pub fn children(&self) -> Vec<AnyActorRef> {
         self.myself.core.meta.family().children().into_iter().map(AnyActorRef::new).collect()
     }
 
-    /// How many live children this actor has.
+    /// The number of live children of this actor.
     pub fn child_count(&self) -> usize {
         self.myself.core.meta.family().count()
     }
 
-    /// The headers beside the message in hand.
+    /// The headers of the current message.
     pub fn headers(&self) -> &Headers {
         &self.headers
     }
 }
 
-/// A cell may be dropped by anyone, in the middle of a message.
+/// A backend may drop a cell in the middle of a message.
 impl<A: Actor> Drop for Context<A> {
     fn drop(&mut self) {
         self.fail_streams();

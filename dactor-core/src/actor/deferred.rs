@@ -5,12 +5,12 @@ use crate::base::label::Labelled;
 use crate::delivery::ask_state::Sink;
 use crate::{Error, ErrorKind, Failure};
 
-/// A reply that is still to be given, by whoever holds this: from [`Context::reply_later`](crate::Context::reply_later).
+/// A deferred reply: from [`Context::reply_later`](crate::Context::reply_later).
 ///
-/// Dropped without one, it answers the asker with [`NoReply`](ErrorKind::NoReply).
+/// Dropping it without a reply answers the asker with [`NoReply`](ErrorKind::NoReply).
 #[must_use = "dropping it answers the asker with an error"]
 pub struct Later<R> {
-    /// None when nobody asked, or it is answered.
+    /// `None` for a told message, and once answered.
     asker: Option<Arc<dyn Sink<R>>>,
     actor: Arc<dyn Labelled>,
     message: &'static str,
@@ -25,18 +25,18 @@ impl<R> Later<R> {
         Self { asker, actor, message }
     }
 
-    /// Gives the reply. `false` when there is nobody who waits for it.
+    /// Replies. `false` when no asker is waiting.
     pub fn reply(mut self, reply: R) -> bool {
         self.asker.take().is_some_and(|asker| asker.answer(Ok(reply)))
     }
 
-    /// Answers with a failure, as a handler that returns it.
+    /// Answers with a failure, as if the handler had returned it.
     pub fn fail(mut self, failure: impl Into<Failure>) -> bool {
         let error = self.error(ErrorKind::Failed).because_shared(failure.into().shared());
         self.asker.take().is_some_and(|asker| asker.answer(Err(error)))
     }
 
-    /// Whether nobody waits for it any more.
+    /// Whether the asker has given up.
     pub fn is_cancelled(&self) -> bool {
         self.asker.as_ref().is_none_or(|asker| asker.is_gone())
     }

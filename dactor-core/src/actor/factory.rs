@@ -3,7 +3,7 @@ use std::fmt;
 use crate::Actor;
 use crate::base::panic::discard;
 
-/// What an actor is spawned from: a value, or a factory that can make it again.
+/// What an actor is spawned from: a value, or a factory, which allows restarts.
 ///
 /// Implemented for every actor, and for every closure or function that returns one; `K` tells the two apart
 /// and is inferred.
@@ -13,7 +13,7 @@ use crate::base::panic::discard;
     note = "`impl Actor for ..` it, or give a closure that returns an actor"
 )]
 pub trait IntoActor<K>: sealed::Sealed<K> {
-    /// The actor that comes out.
+    /// The actor type.
     type Actor: Actor;
 
     #[doc(hidden)]
@@ -44,14 +44,15 @@ impl<A: Actor, F: FnMut() -> A + Send + 'static> IntoActor<ByFactory<A>> for F {
     }
 }
 
-/// The instance of one actor, and what makes the next one.
+/// The instance of an actor, and the factory for the next one.
 pub struct Factory<A> {
     instance: Option<A>,
     make: Option<Box<dyn FnMut() -> A + Send>>,
 }
 
 impl<A> Factory<A> {
-    /// The instance, made by the factory if there is none. `None` when the actor was spawned from a value and that is gone.
+    /// The instance, created by the factory if there is none. `None` when the actor was spawned from a value
+    /// that is gone.
     pub(crate) fn instantiate(&mut self) -> Option<&mut A> {
         if let (None, Some(make)) = (&self.instance, &mut self.make) {
             self.instance = Some(make());
@@ -67,13 +68,13 @@ impl<A> Factory<A> {
         self.instance.take()
     }
 
-    /// Whether there is a factory to make another instance.
+    /// Whether a factory can create another instance.
     pub(crate) fn is_restartable(&self) -> bool {
         self.make.is_some()
     }
 }
 
-/// Both are the user's, and each is dropped under a guard of its own: a cell may be dropped by anyone.
+/// Both are user values, each dropped under its own panic guard: a backend may drop a cell at any time.
 impl<A> Drop for Factory<A> {
     fn drop(&mut self) {
         discard(self.instance.take());

@@ -1,4 +1,4 @@
-//! What an actor is written with: the traits, the context, timers, streams, watches and the stash.
+//! The API for writing actors: traits, context, timers, streams, watches and the stash.
 
 pub(crate) mod actor;
 pub(crate) mod context;

@@ -1,15 +1,15 @@
-//! Messages that an actor has put aside for later.
+//! The stash: messages put aside for later.
 
 use crate::actor::context::into_sink;
 use crate::delivery::ask_state::AtSlot;
 use crate::{Actor, Context, ErrorKind, Failure, Outcome, SentTo};
 
-/// How many messages a stash holds, unless the spawn says otherwise.
+/// Default capacity of a stash.
 pub(crate) const CAPACITY: usize = 1000;
 
-/// Putting messages aside until the actor can handle them.
+/// Stash messages until the actor can handle them.
 ///
-/// An actor that behaves differently from time to time needs no more than this and an enum in its state:
+/// With an enum as its state, this is all an actor needs to change its behaviour:
 ///
 /// ```
 /// # use dactor_core::{Actor, Context, Handler, Message, Outcome};
@@ -39,24 +39,25 @@ pub(crate) const CAPACITY: usize = 1000;
 /// }
 /// ```
 impl<A: Actor> Context<A> {
-    /// Puts the message in hand aside, until [`unstash_all`](Self::unstash_all). The handler returns the value.
+    /// Stashes the current message until [`unstash_all`](Self::unstash_all). The handler returns the value.
     ///
-    /// Whoever asked goes on waiting: headers, deadline and cancellation stay with the message. Interceptors see it
-    /// twice, when it is put aside and when it is handled. An asker who gives up takes its message out of the stash.
+    /// The asker keeps waiting: headers, deadline and cancellation stay with the message. Interceptors see
+    /// the message twice, when it is stashed and when it is handled. An asker that gives up withdraws its
+    /// message from the stash.
     ///
-    /// A restart keeps the stash and puts it back, so that the fresh instance handles it first. When the actor ends, what
-    /// is in it becomes dead letters, and its askers are told [`Stopped`](ErrorKind::Stopped): an actor that drains
-    /// handles what it unstashes, and nothing else of it.
+    /// A restart keeps the stash and unstashes it, so the new instance handles it first. When the actor ends,
+    /// stashed messages become dead letters, and their askers get [`Stopped`](ErrorKind::Stopped): a draining
+    /// actor handles the messages it unstashes, and none that are still stashed.
     ///
     /// # Errors
     ///
-    /// [`StashFull`](ErrorKind::StashFull) when there is no room, see [`Spawn::stash`](crate::Spawn::stash). As the outcome
-    /// of the handler it is a failure like others: the asker gets `Failed` with this as the source, and `on_error`
-    /// decides what follows. [`Unsupported`](ErrorKind::Unsupported) when the message in hand is an ask for another type of
-    /// reply.
+    /// [`StashFull`](ErrorKind::StashFull) when the stash is at its [capacity](crate::Spawn::stash). Returned
+    /// by the handler it is a failure like any other: the asker gets `Failed` with this as the source, and
+    /// `on_error` decides. [`Unsupported`](ErrorKind::Unsupported) when the current message is an ask with
+    /// another reply type.
     pub fn stash<M: SentTo<A>>(&mut self, message: M) -> Outcome<M::Reply> {
         let core = &self.myself.core;
-        // Nothing else puts messages into the stash: what has room now has room below.
+        // Only this actor stashes: room found here is still there below.
         if core.mailbox.stashed() >= self.stash_capacity {
             let error = core.error(ErrorKind::StashFull, M::type_name());
             return Err(error.with("capacity", self.stash_capacity).into());
@@ -81,15 +82,14 @@ impl<A: Actor> Context<A> {
         Err(Failure::promise())
     }
 
-    /// Puts everything that is stashed back in front of the mailbox, in the order in which it was stashed. Each message
-    /// keeps the priority it came with: it comes before all that waits in its lane, and messages of a higher priority
-    /// still come before it. It was accepted before, so it takes no room in a bounded mailbox, and does not count for
-    /// load shedding.
+    /// Moves all stashed messages back to the front of the mailbox, in stash order. Each message keeps its
+    /// priority: it goes in front of its lane, behind messages of a higher priority. It was accepted before,
+    /// so it needs no room in a bounded mailbox, and does not count for load shedding.
     pub fn unstash_all(&mut self) {
         self.myself.core.mailbox.unstash();
     }
 
-    /// How many messages are stashed, without asks that were given up since.
+    /// The number of stashed messages, excluding asks given up since.
     pub fn stashed(&mut self) -> usize {
         self.myself.core.mailbox.stashed()
     }

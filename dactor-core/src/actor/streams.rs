@@ -1,4 +1,4 @@
-//! Streams and futures beside an actor, whose items and results are its messages.
+//! Attached streams and piped futures: their items and results become messages of the actor.
 
 mod item;
 
@@ -23,12 +23,12 @@ use crate::{Actor, Context, ErrorKind, Message, SentTo};
 
 /// Streams.
 impl<A: Actor> Context<A> {
-    /// Makes the items of a stream messages of this actor. The next item is asked for when the last one has been
-    /// handled: a stream never fills the mailbox, and needs no room in it.
+    /// Attaches a stream: its items become messages of this actor. The next item is polled once the last one
+    /// has been handled, so a stream never fills the mailbox, and needs no room in it.
     ///
-    /// The stream belongs to the instance: it is dropped on a restart and when the actor ends. A stream that panics ends
-    /// there, and the panic is an [`Event::Failed`](crate::Event::Failed). The end of a stream is no message unless one
-    /// is chained to it:
+    /// The stream belongs to the instance: it is dropped on a restart and when the actor ends. A panic ends
+    /// the stream, and is an [`Event::Failed`](crate::Event::Failed). The end of a stream is not a message,
+    /// unless one is chained to it:
     ///
     /// ```
     /// # use dactor_core::{Actor, Context, Handler, Message, Outcome};
@@ -66,11 +66,11 @@ impl<A: Actor> Context<A> {
         Attached { link, task }
     }
 
-    /// Awaits something beside this actor, and tells it the result as a message. Like a timer's, it comes behind what
-    /// waits by then, whatever its type's priority is, and takes no room in a bounded mailbox.
+    /// Runs a future beside this actor, and tells the actor its output. Like a timer's message, it goes to
+    /// the back of the mailbox, whatever its type's priority, and needs no room in a bounded mailbox.
     ///
-    /// The future belongs to the instance: it is dropped on a restart and when the actor ends. A future that panics is an
-    /// [`Event::Failed`](crate::Event::Failed), and there is no message.
+    /// The future belongs to the instance: it is dropped on a restart and when the actor ends. A future that
+    /// panics is an [`Event::Failed`](crate::Event::Failed), and sends no message.
     ///
     /// ```
     /// # use dactor_core::{Actor, Context, Handler, Message, Outcome};
@@ -94,13 +94,13 @@ impl<A: Actor> Context<A> {
         tokio::spawn(pipe(Contained::new(future), core, link));
     }
 
-    /// Is cancelled when this instance is gone.
+    /// A token that is cancelled when this instance is gone.
     fn link(&mut self) -> CancellationToken {
         self.streams.get_or_insert_with(Streams::new).0.child_token()
     }
 }
 
-/// The streams and pipes of one instance. Dropped, it detaches them.
+/// The streams and pipes of one instance. Dropping it detaches them.
 pub(crate) struct Streams(CancellationToken);
 
 impl Streams {
@@ -115,7 +115,7 @@ impl Drop for Streams {
     }
 }
 
-/// A stream that is attached to an actor: from [`Context::attach`]. Dropping this changes nothing.
+/// A handle to an attached stream: from [`Context::attach`]. Dropping the handle has no effect.
 #[derive(Clone)]
 pub struct Attached {
     link: CancellationToken,
@@ -123,13 +123,13 @@ pub struct Attached {
 }
 
 impl Attached {
-    /// Drops the stream. No item of it is handled any more: one that is in the mailbox already becomes a dead letter with
-    /// [`Detached`](ErrorKind::Detached).
+    /// Drops the stream. No further item is handled: an item already in the mailbox becomes a dead letter
+    /// with [`Detached`](ErrorKind::Detached).
     pub fn detach(&self) {
         self.link.cancel();
     }
 
-    /// Whether no item comes any more: the stream has ended, and its last item was handled, or it was detached.
+    /// Whether the stream is over: detached, or ended with its last item handled.
     pub fn is_finished(&self) -> bool {
         self.link.is_cancelled() || self.task.is_finished()
     }
@@ -158,7 +158,7 @@ where
     }
 }
 
-/// Tells of a panic beside the actor, which is none of its instance's.
+/// Reports a panic of a stream or pipe, which is not a failure of the instance.
 fn panicked<A: Actor, M: Message>(core: &ActorCore<A>, which: &'static str, panic: Panic) {
     let error = core.error(ErrorKind::Panicked, M::type_name()).with("in", which);
     core.meta.system().events().failed(core, M::type_name(), &error.because(panic));
@@ -179,7 +179,7 @@ async fn pipe<A: Actor, M: SentTo<A>>(
     }
 }
 
-/// Gives the actor one item after the other.
+/// Sends the actor one item at a time.
 async fn feed<A, S>(
     stream: &mut (impl Stream<Item = S> + Unpin),
     core: &ActorCore<A>,
@@ -190,11 +190,11 @@ async fn feed<A, S>(
 {
     while core.mailbox.ending() == Ending::None {
         let Some(item) = stream.next().await else { return };
-        // Gone when the item has been handled, or dropped.
+        // Dropped when the item has been handled, or was dropped.
         let (receipt, handled) = oneshot::channel();
         let item = Item::new(item, link.clone(), receipt).into_envelope();
         if core.mailbox.admits_members() {
-            // A shutdown takes nothing in from outside.
+            // A system that shuts down takes no input from outside.
             core.refuse(item);
             return;
         }
@@ -205,7 +205,8 @@ async fn feed<A, S>(
     }
 }
 
-/// Puts a message into the mailbox, whether there is room or not. `false` when the actor ends: then it is a dead letter.
+/// Pushes a message into the mailbox regardless of its bound. `false` when the actor is ending: the message
+/// is a dead letter.
 fn hand_over<A: Actor>(envelope: Envelope<A>, core: &ActorCore<A>) -> bool {
     core.notify(envelope).map_err(|envelope| core.refuse(envelope)).is_ok()
 }

@@ -1,4 +1,4 @@
-//! Messages that an actor sends itself later: once, again and again, or when it has nothing to do.
+//! Timers: messages an actor sends itself once, periodically, or when idle.
 //!
 //! ```text
 //!   after · every · idle_timeout ─► table ── the earliest ─► one sleep ── its waker ─► Mailbox::call
@@ -25,13 +25,13 @@ use crate::base::panic::Panic;
 use crate::delivery::envelope::Envelope;
 use crate::{Actor, Context, Error, ErrorKind, Headers, Result, SentTo};
 
-/// Timers. They belong to the instance: a restart and every end of the actor cancel them all.
+/// Timers. They belong to the instance: a restart and every end of the actor cancel all of them.
 ///
-/// What is due is queued between two messages, behind all that wait by then, and takes no room in a bounded mailbox. Its
-/// message is told: interceptors see it, and a failure is one like others. An actor that is
-/// [draining](crate::ActorRef::drain) gets nothing more from its timers, nor does one that sets a timer in `on_stop`.
+/// A due timer queues its message between two messages, at the back of the mailbox, without needing room in a
+/// bounded mailbox. The message is told: interceptors see it, and its failure is handled as usual. No timer
+/// fires while the actor is [draining](crate::ActorRef::drain) or in `on_stop`.
 impl<A: Actor> Context<A> {
-    /// Sends this actor a message after a while. The key that it returns [cancels](Self::cancel_timer) it.
+    /// Sends this actor a message after a delay. The returned key [cancels](Self::cancel_timer) it.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -52,14 +52,14 @@ impl<A: Actor> Context<A> {
     ///
     /// # Errors
     ///
-    /// [`InvalidTimer`](ErrorKind::InvalidTimer) when the time is zero: whoever means "now" tells itself the message.
+    /// [`InvalidTimer`](ErrorKind::InvalidTimer) when the delay is zero: use `tell` for an immediate message.
     pub fn after<M: SentTo<A>>(&mut self, delay: Duration, message: M) -> Result<TimerKey> {
         let plan = Plan::Once(Some(message.into_tell(Headers::default())));
         self.set_timer::<M>(None, plan, delay).map(|slot| TimerKey::unnamed(Some(slot)))
     }
 
-    /// Sends this actor a message again and again, the first after one period. Ticks that it was too busy for are
-    /// [left out](MissedTick::Skip); [`timer`](Self::timer) gives the choice.
+    /// Sends this actor a message periodically, the first after one period. Missed ticks are
+    /// [skipped](MissedTick::Skip); [`timer`](Self::timer) offers other policies.
     ///
     /// # Errors
     ///
@@ -73,8 +73,8 @@ impl<A: Actor> Context<A> {
         self.set_timer::<M>(None, plan, period).map(|slot| TimerKey::unnamed(Some(slot)))
     }
 
-    /// A timer under a key, to be set. It replaces another one of this key, also when that has fired and its message is
-    /// still in the mailbox.
+    /// A timer with a key, to be set. It replaces a timer with the same key, even if that has fired and its
+    /// message is still in the mailbox.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -103,17 +103,19 @@ impl<A: Actor> Context<A> {
         Timer { key: key.into(), missed: MissedTick::default(), ctx: self }
     }
 
-    /// Cancels a timer. Its message does not come any more, even if it is in the mailbox already. `false` when there was
-    /// no such timer.
+    /// Cancels a timer. Its message is not handled, even if it is already in the mailbox. `false` when there
+    /// was no such timer.
     pub fn cancel_timer(&mut self, key: impl Into<TimerKey>) -> bool {
         let key = key.into();
         self.timers.as_mut().is_some_and(|timers| timers.get().cancel(&key))
     }
 
-    /// Sends this actor a message when it has handled none for so long, and again for as long as that goes on.
+    /// Sends this actor a message when it has been idle for this long, and again for as long as it stays
+    /// idle.
     ///
-    /// The time counts from the end of the last message. What the kernel sends counts for nothing: messages of timers,
-    /// this one's among them, and [`Terminated`](crate::Terminated). There is one idle timeout; another replaces it.
+    /// The time counts from the end of the last message. Messages from the kernel do not reset it: those of
+    /// timers, including this one, and [`Terminated`](crate::Terminated). There is one idle timeout; another
+    /// replaces it.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -136,7 +138,7 @@ impl<A: Actor> Context<A> {
     ///
     /// # Errors
     ///
-    /// [`InvalidTimer`](ErrorKind::InvalidTimer) when the time is zero.
+    /// [`InvalidTimer`](ErrorKind::InvalidTimer) when the duration is zero.
     pub fn idle_timeout<M: SentTo<A>>(
         &mut self,
         after: Duration,
@@ -170,17 +172,17 @@ impl<A: Actor> Context<A> {
         Ok(timers.get().set(key, time, plan, M::type_name(), core))
     }
 
-    /// A message has been handled that counts for the idle timeout.
+    /// Resets the idle timeout after a message.
     pub(crate) fn is_active(&mut self) {
         self.timers.iter_mut().for_each(|timers| timers.get().is_active());
     }
 
-    /// Puts what is due into the mailbox.
+    /// Puts due ticks into the mailbox.
     pub(crate) fn fire_due_timers(&mut self) {
         self.timers.iter_mut().for_each(|timers| timers.get().fire_due_timers(&self.myself.core));
     }
 
-    /// The message of a tick, if it is still wanted.
+    /// The message of a tick, unless its timer was cancelled.
     fn claims_tick(&mut self, slot: TimerSlot) -> Option<Result<Envelope<A>, Panic>> {
         self.timers.as_mut()?.get().claim(slot, &self.myself.core)
     }
@@ -195,7 +197,7 @@ fn telling<A: Actor, M: SentTo<A>>(mut make: impl FnMut() -> M + Send + 'static)
     Box::new(move || make().into_tell(Headers::default()))
 }
 
-/// A timer under a key that is to be set: from [`Context::timer`].
+/// A timer with a key, to be set: from [`Context::timer`].
 #[must_use = "the timer is not set yet"]
 pub struct Timer<'a, A: Actor> {
     ctx: &'a mut Context<A>,
@@ -204,27 +206,29 @@ pub struct Timer<'a, A: Actor> {
 }
 
 impl<A: Actor> Timer<'_, A> {
-    /// What becomes of ticks that the actor was too busy for.
+    /// The policy for missed ticks.
     pub fn missed(mut self, missed: MissedTick) -> Self {
         self.missed = missed;
         self
     }
 
-    /// Sends the actor a message after a while.
+    /// Sends the actor a message after a delay.
     ///
     /// # Errors
     ///
-    /// [`InvalidTimer`](ErrorKind::InvalidTimer) when the time is zero. Another timer of this key stays as it is.
+    /// [`InvalidTimer`](ErrorKind::InvalidTimer) when the delay is zero. Another timer with this key is
+    /// unchanged.
     pub fn after<M: SentTo<A>>(self, delay: Duration, message: M) -> Result<()> {
         let plan = Plan::Once(Some(message.into_tell(Headers::default())));
         self.ctx.set_timer::<M>(Some(self.key), plan, delay).map(drop)
     }
 
-    /// Sends the actor a message again and again, the first after one period.
+    /// Sends the actor a message periodically, the first after one period.
     ///
     /// # Errors
     ///
-    /// [`InvalidTimer`](ErrorKind::InvalidTimer) when the period is zero. Another timer of this key stays as it is.
+    /// [`InvalidTimer`](ErrorKind::InvalidTimer) when the period is zero. Another timer with this key is
+    /// unchanged.
     pub fn every<M: SentTo<A>>(
         self,
         period: Duration,

@@ -1,7 +1,8 @@
-//! Who wants to know when an actor ends.
+//! Death watch: which actors are notified when an actor ends.
 //!
-//! A watch is in two places: at the target, which tells its watchers when it ends, and at the watcher, whose list
-//! decides whether a notice that arrives is still wanted. Each place is behind its own actor's lock; nothing is global.
+//! A watch has two entries: one at the target, which notifies its watchers when it ends, and one at the
+//! watcher, which decides whether an arriving notice is still wanted. Each entry is behind its own actor's
+//! lock; there is no global table.
 
 mod notice;
 mod request;
@@ -20,9 +21,10 @@ use crate::kernel::watchers::{Watch, Watcher};
 use crate::path::ActorUid;
 use crate::{ActorPath, Handler, Message, Pid, StopReason, Watchable};
 
-/// An actor that this one [watches](crate::Context::watch) has ended.
+/// The notice that a [watched](crate::Context::watch) actor has ended.
 ///
-/// Two are equal when they tell of the same actor. It comes once, behind everything that the other actor sent to this one, and takes no room in the mailbox.
+/// Two notices are equal when they are about the same actor. It is delivered once, after all messages that
+/// the other actor sent to this one, and needs no room in the mailbox.
 #[derive(Clone)]
 pub struct Terminated {
     who: Arc<dyn Labelled>,
@@ -30,7 +32,7 @@ pub struct Terminated {
 }
 
 impl Terminated {
-    /// Which incarnation at its path the actor was that has ended: [`uid`](crate::ActorRef::uid) of its refs.
+    /// The [`uid`](crate::ActorRef::uid) of the actor that has ended: its incarnation at its path.
     pub fn uid(&self) -> ActorUid {
         self.who.uid()
     }
@@ -44,23 +46,23 @@ impl Terminated {
         self.who.path()
     }
 
-    /// The same as a text, without its UID.
+    /// The path as text, without the UID.
     pub fn label(&self) -> String {
         self.who.label()
     }
 
-    /// Whether it is this one.
+    /// Whether the notice is about this actor.
     pub fn is(&self, actor: &(impl Watchable + ?Sized)) -> bool {
         is_same_actor(&*self.who, &**actor.to_any().erased())
     }
 
-    /// How it ended.
+    /// Why it ended.
     pub fn reason(&self) -> &StopReason {
         &self.reason
     }
 }
 
-/// The end of the same actor: it ends once.
+/// An actor ends once, so comparing actors is enough.
 impl PartialEq for Terminated {
     fn eq(&self, other: &Self) -> bool {
         is_same_actor(&*self.who, &*other.who)
@@ -93,12 +95,12 @@ impl fmt::Debug for Terminated {
 impl<A: Handler<Terminated>> Watcher for ActorCore<A> {
     fn notice(&self, who: Arc<dyn Labelled>, reason: StopReason, watch: u64) {
         let terminated = Terminated { who, reason };
-        // A watcher that ends needs no notice.
+        // An ending watcher needs no notice.
         let _ = self.notify(TerminatedNotice::envelope(terminated, watch));
     }
 }
 
-/// Those whom one actor watches. When it is gone, it leaves nothing behind at its targets.
+/// The actors that one actor watches. On drop it removes its entries at the targets.
 pub(crate) struct Watching {
     watcher: Pid,
     last: u64,
@@ -115,7 +117,7 @@ impl Watching {
         Self { watcher, last: 0, targets: BTreeMap::new() }
     }
 
-    /// Begins to watch. Watching twice is watching once.
+    /// Adds a watch. Idempotent.
     pub(crate) fn begin<A: Handler<Terminated>>(
         &mut self,
         watcher: Arc<ActorCore<A>>,
@@ -136,14 +138,14 @@ impl Watching {
         }
     }
 
-    /// Ends a watch: a notice that is on its way is not wanted any more.
+    /// Removes a watch: a notice already on its way is ignored.
     pub(crate) fn end(&mut self, who: Pid) -> bool {
         let Some(target) = self.targets.remove(&who) else { return false };
         target.actor.meta().watchers().remove(self.watcher);
         true
     }
 
-    /// Ends the watches of the watcher's own children.
+    /// Removes the watches on the watcher's own children.
     pub(crate) fn end_children(&mut self) {
         let watcher = self.watcher;
         self.targets.retain(|_, Target { actor, .. }| {
@@ -155,7 +157,7 @@ impl Watching {
         });
     }
 
-    /// Whether the notice of a watch is wanted. It is wanted once.
+    /// Whether the notice of a watch is still wanted: at most once.
     pub(crate) fn claim(&mut self, who: Pid, number: u64) -> bool {
         let wanted = self.targets.get(&who).is_some_and(|target| target.number == number);
         if wanted {

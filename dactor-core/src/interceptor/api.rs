@@ -9,16 +9,16 @@ use crate::base::label::Labelled;
 use crate::message::mode::Mode;
 use crate::{Error, Header, Headers, Pid};
 
-/// Looks at messages where they are handled, for an actor ([`Spawn::inbound`](crate::Spawn::inbound)) or for all of a
-/// system ([`SystemBuilder::inbound`](crate::SystemBuilder::inbound)).
+/// Intercepts messages where they are handled: for one actor ([`Spawn::inbound`](crate::Spawn::inbound)) or a
+/// whole system ([`SystemBuilder::inbound`](crate::SystemBuilder::inbound)).
 ///
-/// Interceptors run in the order in which they were registered, those of the system first. The first verdict other
-/// than [`Continue`](Verdict::Continue) and [`Delay`](Verdict::Delay) decides, and those behind it do not see the message.
-/// A panic in one is an error of that message, not of the actor.
+/// Interceptors run in registration order, those of the system first. The first verdict other than
+/// [`Continue`](Verdict::Continue) or [`Delay`](Verdict::Delay) decides, and later interceptors do not see
+/// the message. A panic in an interceptor is an error of that message, not of the actor.
 ///
 /// An error that an interceptor causes names it, as `interceptor`.
 ///
-/// The order matters: of a limit and a counter, the counter counts what it sees.
+/// The order matters: a counter registered after a limit counts only the messages that the limit admits.
 ///
 /// ```
 /// use dactor_core::{Delivery, Inbound, Verdict};
@@ -37,32 +37,32 @@ use crate::{Error, Header, Headers, Pid};
 /// }
 /// ```
 pub trait Inbound: Send + Sync + 'static {
-    /// Before the message is handled.
+    /// Called before the message is handled.
     fn on_receive(&self, delivery: &mut Delivery<'_>) -> Verdict {
         let _ = delivery;
         Verdict::Continue
     }
 
-    /// What is to run around the handler, if anything. Without it a message needs no memory for its interceptors; it is
-    /// asked for every message.
+    /// A future to run around the handler, if any. Called for every message. Without a scope, a message needs
+    /// no allocation for its interceptors.
     fn scope(&self) -> Option<&dyn Around> {
         None
     }
 
-    /// After the message, however it went: called once for every message that `on_receive` saw, also for one that
-    /// was rejected, failed, panicked, or whose actor was killed. The reply leaves after it.
+    /// Called after the message, exactly once for every message that `on_receive` saw, including rejected,
+    /// failed and panicked ones and those whose actor was killed. The reply is sent after it.
     fn on_complete(&self, completion: &mut Completion<'_>) {
         let _ = completion;
     }
 
-    /// What errors call it: the name of its type.
+    /// The name in errors: by default, the type name.
     fn name(&self) -> &'static str {
         type_name::<Self>()
     }
 }
 
-/// Runs around a handler: an interceptor gives it as its [`scope`](Inbound::scope). The scope of the first interceptor is
-/// the outermost.
+/// Runs around a handler, returned by an interceptor as its [`scope`](Inbound::scope). The scope of the first
+/// interceptor is the outermost.
 ///
 /// ```
 /// use dactor_core::{About, Around, Inbound, Next};
@@ -88,50 +88,51 @@ pub trait Inbound: Send + Sync + 'static {
 /// }
 /// ```
 pub trait Around: Send + Sync {
-    /// Awaits `next`, with something before, after or beside it. A scope that ends without having awaited `next` to its
-    /// end drops the handler, and the message fails with [`Dropped`](crate::ErrorKind::Dropped).
+    /// Awaits `next`, running code before, after or beside it. A scope that ends without awaiting `next` to
+    /// its end drops the handler, and the message fails with [`Dropped`](crate::ErrorKind::Dropped).
     fn around<'a>(&'a self, about: &'a About<'a>, next: Next<'a>) -> Next<'a>;
 }
 
-/// Looks at messages where they are sent, for a ref ([`ActorRef::outbound`](crate::ActorRef::outbound)) or for all of a
-/// system ([`SystemBuilder::outbound`](crate::SystemBuilder::outbound)), in the order in which they were registered,
+/// Intercepts messages where they are sent: for one ref ([`ActorRef::outbound`](crate::ActorRef::outbound))
+/// or a whole system ([`SystemBuilder::outbound`](crate::SystemBuilder::outbound)), in registration order,
 /// those of the system first.
 ///
-/// Every message that `on_send` saw and that was not sent ends in one call of `on_reply`, however it was sent: refused by
-/// an interceptor behind this one or by the mailbox, or given up while it was delayed or waited for room. So what
-/// `on_send` took for a message can be given back: [`Completion::got_through`] says whether it was sent.
+/// Every message that `on_send` saw but that was not sent ends in one call of `on_reply`: refused by a later
+/// interceptor or by the mailbox, or given up while it was delayed or waited for room. So an interceptor can
+/// release what it reserved in `on_send`: [`Completion::got_through`] tells whether the message was sent.
 pub trait Outbound: Send + Sync + 'static {
-    /// Before the message is sent. A verdict other than [`Continue`](Verdict::Continue) is what the sender gets; a
-    /// [`Delay`](Verdict::Delay) is waited for by `send` and `ask`, and is `Unsupported` where nobody can wait.
+    /// Called before the message is sent. The sender gets a verdict other than
+    /// [`Continue`](Verdict::Continue) as an error. `send` and `ask` wait for a [`Delay`](Verdict::Delay);
+    /// other sends fail with `Unsupported`.
     fn on_send(&self, delivery: &mut Delivery<'_>) -> Verdict {
         let _ = delivery;
         Verdict::Continue
     }
 
-    /// When a message ends, for its sender. Called once for every ask that `on_send` saw, with the reply or with the error
-    /// that the asker gets; and once for every other message that `on_send` saw and that was not sent, with the reason.
-    /// A message that was told and sent has no end here.
+    /// Called when a message ends for its sender: once for every ask that `on_send` saw, with the reply or
+    /// the error that the asker gets, and once for every other message that `on_send` saw but that was not
+    /// sent, with the reason. Not called for a told message that was sent.
     fn on_reply(&self, completion: &mut Completion<'_>) {
         let _ = completion;
     }
 
-    /// What errors call it: the name of its type.
+    /// The name in errors: by default, the type name.
     fn name(&self) -> &'static str {
         type_name::<Self>()
     }
 }
 
-/// The rest of the way: the interceptors behind this one, and the handler.
+/// The rest of the chain: later interceptors, and the handler.
 pub type Next<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 /// What an interceptor decides about a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {
-    /// Let it pass.
+    /// Admit it.
     Continue,
-    /// Let it pass after this long; the delays of all interceptors add up, to an hour at the most. An actor handles
-    /// nothing else meanwhile, so that the order of its messages is kept.
+    /// Admit it after a delay. The delays of all interceptors add up, to one hour at most. The actor handles
+    /// no other message meanwhile, which preserves message order.
     Delay(Duration),
     /// Drop it, as [`Dropped`](crate::ErrorKind::Dropped).
     Drop,
@@ -141,7 +142,7 @@ pub enum Verdict {
     Retry(Duration),
 }
 
-/// What a message is, for an interceptor.
+/// Describes a message to an interceptor.
 #[derive(Clone, Copy)]
 pub struct About<'a> {
     pub(crate) target: &'a dyn Labelled,
@@ -153,17 +154,17 @@ pub struct About<'a> {
 }
 
 impl About<'_> {
-    /// The actor it is for, as errors name it.
+    /// The target actor, as named in errors.
     pub fn actor(&self) -> String {
         self.target.label()
     }
 
-    /// The number of the actor it is for.
+    /// The id of the target actor.
     pub fn actor_id(&self) -> Pid {
         self.target.pid()
     }
 
-    /// The type of the actor it is for.
+    /// The type of the target actor.
     pub fn actor_type(&self) -> &'static str {
         self.target.actor_type()
     }
@@ -183,13 +184,13 @@ impl About<'_> {
         self.sender
     }
 
-    /// How many messages wait for the actor, not counting this one.
+    /// The number of messages in the actor's mailbox, not counting this one.
     pub fn queued(&self) -> usize {
         self.target.queued() + self.behind
     }
 
-    /// The headers beside it, as [`around`](Around::around) finds them; [`Delivery::headers`] and
-    /// [`Completion::headers`] before and after.
+    /// The headers of the message, as [`around`](Around::around) sees them; before and after, use
+    /// [`Delivery::headers`] and [`Completion::headers`].
     pub fn headers(&self) -> &Headers {
         self.headers
     }
@@ -206,7 +207,7 @@ impl fmt::Debug for About<'_> {
     }
 }
 
-/// A message on its way.
+/// A message on its way to the mailbox or the handler.
 #[derive(Debug)]
 pub struct Delivery<'a> {
     pub(crate) about: About<'a>,
@@ -215,12 +216,12 @@ pub struct Delivery<'a> {
 }
 
 impl<'a> Delivery<'a> {
-    /// The headers beside it.
+    /// The headers of the message.
     pub fn headers(&self) -> &Headers {
         self.headers
     }
 
-    /// The same, to be changed: what is set here is what comes after this interceptor sees, up to the handler.
+    /// The same, mutable: later interceptors and the handler see the changes.
     pub fn headers_mut(&mut self) -> &mut Headers {
         self.headers
     }
@@ -250,7 +251,7 @@ pub struct Completion<'a> {
 }
 
 impl<'a> Completion<'a> {
-    /// The error, or nothing when the message was handled.
+    /// The error; `None` when the message was handled.
     pub fn error(&self) -> Option<&'a Error> {
         self.outcome.err()
     }
@@ -260,18 +261,18 @@ impl<'a> Completion<'a> {
         self.outcome.ok()??.downcast_ref()
     }
 
-    /// Whether the message got through: into the mailbox for an [`Outbound`], to its handler for an [`Inbound`]. Without an
-    /// [`error`](Self::error) it did; with one it may have.
+    /// Whether the message got through: into the mailbox for an [`Outbound`], to its handler for an
+    /// [`Inbound`]. Always `true` without an [`error`](Self::error).
     pub fn got_through(&self) -> bool {
         self.got_through
     }
 
-    /// The headers that were beside the message.
+    /// The headers of the message.
     pub fn headers(&self) -> &Headers {
         self.headers
     }
 
-    /// The headers beside the reply.
+    /// The headers of the reply.
     pub fn reply_headers(&self) -> &Headers {
         self.reply_headers
     }

@@ -1,4 +1,4 @@
-//! How interceptors are run: in order, once, and without harm to the actor.
+//! Runs interceptors in order, once, and without harm to the actor.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use crate::base::panic::{Panic, contain, discard};
 use crate::interceptor::api::{About, Completion, Delivery, Inbound, Next, Outbound, Verdict};
 use crate::{Error, ErrorKind, Headers, Result};
 
-/// More than this is taken for a mistake.
+/// A longer delay is treated as a mistake.
 const MAX_DELAY: Duration = Duration::from_secs(60 * 60);
 
 /// A chain of interceptors. Most actors and refs have none.
 pub(crate) type Chain<I> = Option<Arc<[Arc<I>]>>;
 
-/// A chain with more interceptors at its end.
+/// Appends interceptors to a chain.
 pub(crate) fn extend<I: ?Sized>(chain: &Chain<I>, more: Vec<Arc<I>>) -> Chain<I> {
     if more.is_empty() {
         return chain.clone();
@@ -22,7 +22,7 @@ pub(crate) fn extend<I: ?Sized>(chain: &Chain<I>, more: Vec<Arc<I>>) -> Chain<I>
     Some(chain.iter().flat_map(|chain| chain.iter().cloned()).chain(more).collect())
 }
 
-/// How long a message has to wait, and which interceptor asked for it last.
+/// The delay before a message, and the last interceptor that asked for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pause {
     pub(crate) delay: Duration,
@@ -50,12 +50,12 @@ impl Named for dyn Outbound {
     }
 }
 
-/// The name is the user's code, too.
+/// The name is user code, too.
 fn name<I: Named + ?Sized>(interceptor: &I) -> &'static str {
     contain(|| interceptor.named()).unwrap_or("an interceptor whose name panics")
 }
 
-/// Asks one interceptor after the other, and gives the delay that they want.
+/// Runs the interceptors in order, and returns their total delay.
 fn judge<I: Named + ?Sized>(
     chain: &[Arc<I>],
     delivery: &mut Delivery<'_>,
@@ -92,14 +92,14 @@ fn longer(about: &About<'_>, delay: Duration, more: Duration) -> Result<Duration
     })
 }
 
-/// Tells every interceptor how it ended; the error when one of them panicked.
+/// Tells every interceptor how the message ended; the error when one of them panicked.
 fn conclude<I: Named + ?Sized>(
     chain: &[Arc<I>],
     completion: &mut Completion<'_>,
     mut tell: impl FnMut(&I, &mut Completion<'_>),
 ) -> Result<()> {
     let mut concluded = Ok(());
-    // Those behind one that panics are told, too.
+    // An interceptor that panics does not keep later ones from being called.
     for interceptor in chain {
         if let Err(panic) = contain(|| tell(interceptor, completion)) {
             let error = broken(&completion.about, panic);
@@ -109,7 +109,7 @@ fn conclude<I: Named + ?Sized>(
     concluded
 }
 
-/// An interceptor panicked.
+/// The error for an interceptor that panicked.
 fn broken(about: &About<'_>, panic: Panic) -> Error {
     error(about, ErrorKind::InterceptorPanicked).because(panic)
 }
@@ -118,9 +118,9 @@ fn error(about: &About<'_>, kind: ErrorKind) -> Error {
     Error::new(kind).about(about.target).with("message", about.message)
 }
 
-/// Runs `on_send`, and gives the delay that the interceptors want.
+/// Runs `on_send`, and returns the delay that the interceptors ask for.
 ///
-/// Counts those who have seen it.
+/// Counts the interceptors that saw the message.
 pub(crate) fn run_on_send(
     chain: &[Arc<dyn Outbound>],
     delivery: &mut Delivery<'_>,
@@ -144,15 +144,15 @@ pub(crate) struct Admission {
 }
 
 impl Admission {
-    /// Whether the handler starts at once and runs alone.
+    /// Whether the handler starts without delay and without scopes.
     pub(crate) fn is_immediate(&self) -> bool {
         self.delay.is_zero() && !self.scoped
     }
 }
 
-/// Runs `on_receive`, and gives the admission to the handler.
+/// Runs `on_receive`, and returns the admission.
 ///
-/// Counts those who have seen it.
+/// Counts the interceptors that saw the message.
 pub(crate) fn receive(
     chain: &[Arc<dyn Inbound>],
     delivery: &mut Delivery<'_>,
@@ -167,8 +167,9 @@ pub(crate) fn receive(
     Ok(Admission { delay: pause.delay, scoped })
 }
 
-/// One message that inbound interceptors of its actor have received. Each that saw it sees its end, once:
-/// dropped on the way, because the actor was killed, it ends as `Interrupted`, or as `Stopped` before the handler has it.
+/// Drop guard for the inbound interceptors that saw a message: each sees its end exactly once. Dropped
+/// because the actor was killed, the message ends as `Interrupted`, or as `Stopped` if the handler had not
+/// started.
 pub(crate) struct InboundGuard<'a> {
     seen: &'a [Arc<dyn Inbound>],
     about: About<'a>,
@@ -177,12 +178,12 @@ pub(crate) struct InboundGuard<'a> {
 }
 
 impl<'a> InboundGuard<'a> {
-    /// For those who have seen it.
+    /// For the interceptors that saw the message.
     pub(crate) fn new(seen: &'a [Arc<dyn Inbound>], about: About<'a>, headers: Headers) -> Self {
         Self { seen, about, headers, begun: false }
     }
 
-    /// The handler has the message from here on.
+    /// The handler has started.
     pub(crate) fn begin(&mut self) {
         self.begun = true;
     }
@@ -196,12 +197,12 @@ impl<'a> InboundGuard<'a> {
         &self.headers
     }
 
-    /// What the scopes are told: with the headers, as the interceptors left them.
+    /// Describes the message to the scopes, with the headers as the interceptors left them.
     pub(crate) fn about(&self) -> About<'_> {
         About { headers: &self.headers, ..self.about }
     }
 
-    /// Puts the scopes of all interceptors around the handler, that of the first outermost.
+    /// Wraps the handler in the scopes of all interceptors; the first is the outermost.
     pub(crate) fn around<'b>(&'b self, about: &'b About<'b>, handler: Next<'b>) -> Result<Next<'b>> {
         let scopes = || {
             let scopes = self.seen.iter().rev().filter_map(|interceptor| interceptor.scope());
@@ -210,8 +211,8 @@ impl<'a> InboundGuard<'a> {
         contain(scopes).map_err(|panic| self.of_scopes(broken(about, panic)))
     }
 
-    /// The message did not come out of the scopes: one of them panicked, or dropped it. How far the handler came is not
-    /// known.
+    /// The error for a message lost in the scopes: one of them panicked, or dropped it. How far the handler
+    /// got is unknown.
     pub(crate) fn scope_error(&self, panic: Option<Panic>) -> Error {
         let error = match panic {
             Some(panic) => broken(&self.about, panic),
@@ -221,7 +222,7 @@ impl<'a> InboundGuard<'a> {
         self.of_scopes(error.perhaps_handled())
     }
 
-    /// Names the interceptors that have a scope: scopes are nested, and from outside they are one future.
+    /// Names the interceptors that have a scope: nested scopes are one future, so the culprit is unknown.
     fn of_scopes(&self, error: Error) -> Error {
         let scoped =
             |interceptor: &&Arc<dyn Inbound>| contain(|| interceptor.scope().is_some()).unwrap_or(true);
@@ -253,7 +254,7 @@ impl Drop for InboundGuard<'_> {
             let ended = error(&self.about, kind);
             let _ = self.complete(Err(&ended), &mut Headers::default());
         }
-        // The handler's context has them too, and lets go of them last; those of a refused message end here.
+        // The handler's context shares them and drops them last; those of a refused message are dropped here.
         if !self.headers.is_empty() {
             discard(std::mem::take(&mut self.headers));
         }
@@ -281,11 +282,11 @@ mod tests {
         }
 
         fn uid(&self) -> ActorUid {
-            unreachable!("it is compared with nobody")
+            unreachable!("the test actor is never compared")
         }
 
         fn address(&self) -> &ActorPathParts {
-            unreachable!("it is compared with nobody")
+            unreachable!("the test actor is never compared")
         }
 
         fn actor_type(&self) -> &'static str {
@@ -297,7 +298,7 @@ mod tests {
         }
     }
 
-    /// Keeps the headers that were beside a message, as seen at its end.
+    /// Keeps the headers of a message as seen at its end.
     struct Keeps(Arc<Mutex<Headers>>);
 
     impl Inbound for Keeps {

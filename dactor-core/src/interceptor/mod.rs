@@ -1,4 +1,4 @@
-//! Code of the user's around messages: its interface, and how a chain of interceptors runs.
+//! User code around messages: the interceptor traits, and how a chain of interceptors runs.
 
 pub(crate) mod api;
 pub(crate) mod chain;

@@ -1,4 +1,4 @@
-//! What follows a failure: pure decisions.
+//! Supervision strategies: pure functions that decide what happens after a failure.
 
 pub(crate) mod directive;
 pub(crate) mod strategy;

@@ -1,4 +1,4 @@
-//! What becomes of an actor that has failed. Everything here is decided by pure functions.
+//! What happens to a failed actor, decided by pure functions.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -10,15 +10,15 @@ use tokio::time::Instant;
 use crate::base::panic::discard;
 use crate::{Directive, Error, Pid};
 
-/// How an actor's failures are met: whom they concern, what follows, how often, and how soon.
+/// A supervision strategy: which actors a failure affects, what happens to them, how often, and how soon.
 ///
 /// A failure is a panic, or an `Err` for which [`on_error`](crate::Actor::on_error) said
-/// [`Escalate`](Directive::Escalate). By default an actor that was spawned from a factory is restarted, at once and at
-/// the most ten times a minute, and one that was spawned from a value is stopped.
+/// [`Escalate`](Directive::Escalate). By default an actor spawned from a factory is restarted immediately, at
+/// most ten times per minute, and an actor spawned from a value is stopped.
 ///
-/// A parent says how its children are supervised ([`Actor::supervision`](crate::Actor::supervision)), a system how its
-/// top-level actors are ([`SystemBuilder::supervision`](crate::SystemBuilder::supervision)), and a spawn may say it for
-/// one actor ([`Spawn::supervision`](crate::Spawn::supervision)).
+/// Set it for the children of an actor ([`Actor::supervision`](crate::Actor::supervision)), for the top-level
+/// actors of a system ([`SystemBuilder::supervision`](crate::SystemBuilder::supervision)), or for one actor
+/// when it is spawned ([`Spawn::supervision`](crate::Spawn::supervision)).
 ///
 /// ```
 /// use std::time::Duration;
@@ -44,7 +44,7 @@ pub struct Supervision {
 
 type Decider = Arc<dyn Fn(&Error) -> Directive + Send + Sync>;
 
-/// A decider of the user's, dropped under the panic guard: a failed actor drops the strategy that decided over it.
+/// A user's decider, dropped under the panic guard: a failed actor drops the strategy that was applied to it.
 #[derive(Clone)]
 struct DeciderGuard(Option<Decider>);
 
@@ -54,17 +54,17 @@ impl Drop for DeciderGuard {
     }
 }
 
-/// Whom a restart or stop concerns.
+/// Which actors a restart or stop affects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Scope {
     One,
     All,
-    /// The failed one, and those who were spawned after it.
+    /// The failed actor, and siblings spawned after it.
     Rest,
 }
 
 impl Scope {
-    /// Whether what follows the failure of `failed` concerns another actor of the same parent.
+    /// Whether the failure of `failed` also affects a sibling.
     pub(crate) fn concerns(self, failed: Pid, other: Pid) -> bool {
         match self {
             Self::One => false,
@@ -74,7 +74,7 @@ impl Scope {
     }
 }
 
-/// How many restarts there may be in a span of time.
+/// The restart budget: a maximum number of restarts per window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Budget {
     pub(crate) restarts: Option<u32>,
@@ -87,34 +87,34 @@ impl Supervision {
         Self { scope, decide: None, budget, backoff: None }
     }
 
-    /// A failure concerns the actor that failed, and no other.
+    /// A failure affects only the actor that failed.
     pub const fn one_for_one() -> Self {
         Self::new(Scope::One)
     }
 
-    /// A restart or stop concerns all children of the parent: they depend on each other.
+    /// A restart or stop affects all children of the parent: they depend on each other.
     pub const fn all_for_one() -> Self {
         Self::new(Scope::All)
     }
 
-    /// A restart or stop also concerns the children that were spawned after the failed one: they depend on it.
+    /// A restart or stop also affects the children spawned after the failed one: they depend on it.
     pub const fn rest_for_one() -> Self {
         Self::new(Scope::Rest)
     }
 
-    /// What follows every failure.
+    /// Uses the same directive for every failure.
     pub fn always(self, directive: Directive) -> Self {
         self.decide(move |_| directive)
     }
 
-    /// What follows a failure, by what failed.
+    /// Decides by the error.
     pub fn decide(mut self, decide: impl Fn(&Error) -> Directive + Send + Sync + 'static) -> Self {
         self.decide = Some(DeciderGuard(Some(Arc::new(decide))));
         self
     }
 
-    /// Allows this many restarts in any span of this length. One more, and the actor is stopped instead, and its parent
-    /// fails. Children that are restarted together have one budget.
+    /// Limits restarts to this many per window. When the budget is exceeded, the actor is stopped instead,
+    /// and its parent fails. Children that are restarted together share one budget.
     pub fn budget(mut self, restarts: u32, window: Duration) -> Self {
         self.budget = Budget { restarts: Some(restarts), window };
         self
@@ -126,7 +126,7 @@ impl Supervision {
         self
     }
 
-    /// Waits before a restart, longer each time. Messages wait meanwhile.
+    /// Waits before each restart, with exponential backoff. Messages wait meanwhile.
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.backoff = Some(backoff);
         self
@@ -140,7 +140,7 @@ impl Supervision {
         }
     }
 
-    /// What a directive comes to. `roll` is a random number between 0 and 1.
+    /// Turns a directive into a decision. `roll` is a random number between 0 and 1.
     pub(crate) fn decision(
         &self,
         directive: Directive,
@@ -156,7 +156,7 @@ impl Supervision {
                 Some(nth) => {
                     let after =
                         self.backoff.as_ref().map_or(Duration::ZERO, |backoff| backoff.delay(nth, roll));
-                    // The wait itself is no pause.
+                    // The backoff itself does not count as a quiet period.
                     record.last = now.checked_add(after);
                     Decision::Restart { after }
                 }
@@ -188,7 +188,7 @@ impl fmt::Debug for Supervision {
     }
 }
 
-/// What is decided over a failed actor.
+/// The decision about a failed actor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decision {
     Resume,
@@ -197,11 +197,11 @@ pub(crate) enum Decision {
     },
     Stop,
     Escalate,
-    /// It was to be restarted once too often: it is stopped, and its parent fails.
+    /// The restart budget is exceeded: the actor is stopped, and its parent fails.
     Exhausted,
 }
 
-/// How long to wait before a restart: twice as long each time, up to a limit, and never the same for two actors.
+/// Exponential backoff with jitter: the delay before a restart doubles each time, up to a maximum.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[must_use]
 pub struct Backoff {
@@ -211,20 +211,20 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Waits `first`, then twice as long each time, but never longer than `most`. It starts again with `first` when
-    /// the window of the [budget](Supervision::budget) has passed without a restart.
+    /// Waits `first`, then twice as long each time, up to `most`. Starts again with `first` when the window
+    /// of the [budget](Supervision::budget) has passed without a restart.
     pub const fn exponential(first: Duration, most: Duration) -> Self {
         Self { first, most, jitter: 0.2 }
     }
 
-    /// Adds up to this fraction of the wait at random, a fifth if not set: actors that failed together do not come back
-    /// together. What is not between 0 and 1 is taken as the nearer of the two.
+    /// Adds a random fraction of the delay, up to this much (default: 0.2), so that actors that failed
+    /// together do not restart together. Clamped to `0.0..=1.0`.
     pub const fn jitter(mut self, fraction: f64) -> Self {
         self.jitter = if fraction > 0.0 { fraction.min(1.0) } else { 0.0 };
         self
     }
 
-    /// The wait before the `nth` restart in a row, counted from 0.
+    /// The delay before the `nth` consecutive restart, counted from 0.
     fn delay(&self, nth: u32, roll: f64) -> Duration {
         let factor = 2_u32.checked_pow(nth).unwrap_or(u32::MAX);
         let wait = self.first.saturating_mul(factor).min(self.most);
@@ -233,19 +233,19 @@ impl Backoff {
     }
 }
 
-/// When an actor, or a group of them, was restarted.
+/// The restart history of an actor, or of a group that restarts together.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
-    /// As many as the budget allows, the latest ones.
+    /// The latest ones, up to the budget.
     restarts: VecDeque<Instant>,
-    /// How many there were without a pause as long as the window.
+    /// Consecutive restarts without a quiet period as long as the window.
     row: u32,
-    /// When the latest one happens: when its wait is over.
+    /// When the latest restart happens, after its backoff.
     last: Option<Instant>,
 }
 
 impl Record {
-    /// How many restarts came before this one in a row; `None` when the budget is spent.
+    /// The number of consecutive restarts before this one; `None` when the budget is exceeded.
     fn admit(&mut self, Budget { restarts, window }: Budget, now: Instant) -> Option<u32> {
         if let Some(most) = restarts {
             while self.restarts.front().is_some_and(|restart| now - *restart >= window) {

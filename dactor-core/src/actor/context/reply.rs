@@ -11,46 +11,46 @@ use crate::delivery::ask_state::{Asker, Sink};
 use crate::message::options::SendOptions;
 use crate::{Actor, ActorRef, Context, ErrorKind, Failure, Header, Message, Outcome, SentTo};
 
-/// The reply to the message in hand.
+/// The reply to the current message.
 impl<A: Actor> Context<A> {
-    /// Sets a header beside the reply. A message that was told has no reply, and this does nothing.
+    /// Sets a header beside the reply. Does nothing for a told message, which has no reply.
     pub fn set_reply_header(&self, header: impl Header) {
         if let Some(asker) = &self.asker {
             asker.change_headers(&mut |headers| headers.insert(header.clone()));
         }
     }
 
-    /// Until when the asker wants the reply, if it said so. An ask that is made while this message is being handled
-    /// does not wait longer.
+    /// The asker's deadline, if it set one. Asks made while this message is handled inherit it.
     pub fn deadline(&self) -> Option<Instant> {
         self.asker.as_ref().and_then(|asker| asker.deadline())
     }
 
-    /// Whether nobody wants the reply any more. Never for a message that was told.
+    /// Whether the asker no longer wants the reply. Always `false` for a told message.
     pub fn is_cancelled(&self) -> bool {
         self.asker.as_ref().is_some_and(|asker| asker.is_gone())
     }
 
-    /// Completes when nobody wants the reply any more, because the ask was cancelled, timed out or was dropped. Never
-    /// for a message that was told.
+    /// Completes when the asker no longer wants the reply: the ask was cancelled, timed out or was dropped.
+    /// Never completes for a told message.
     pub fn cancelled(&self) -> impl Future<Output = ()> + Send + use<A> {
         self.cancellation().cancelled_owned()
     }
 
-    /// The same as a token, to be given to other tasks.
+    /// The same as a token, to pass to other tasks.
     pub fn cancellation(&self) -> CancellationToken {
         self.asker.as_ref().map_or_else(CancellationToken::new, |asker| asker.gone())
     }
 
-    /// Lets the handler return without a reply, and somebody else give it: the handler returns the second value.
+    /// Defers the reply: the handler returns the second value, and the holder of the [`Later`] replies.
     ///
-    /// `M` is the message in hand. Its reply is given once: a second `Later` has nobody to answer. A [`Later`] that is dropped
-    /// unanswered is an error for the asker at once.
+    /// `M` is the type of the current message. There is one reply: a second `Later` answers no asker. A
+    /// [`Later`] that is dropped unanswered fails the ask immediately with [`NoReply`](ErrorKind::NoReply).
     ///
-    /// Once deferred, the reply is the holder's of the `Later`, whatever the handler returns: an `Ok` is dropped with a
-    /// warning in the log, and an `Err` other than the second value is a failure of the handler as usual
-    /// ([`Event::Failed`](crate::Event::Failed), [`on_error`](Actor::on_error)) that the asker does not see. So errors may be
-    /// logged and mapped. The same holds after [`forward`](Self::forward) and [`stash`](Self::stash).
+    /// Once deferred, only the `Later` can answer the asker. If the handler returns `Ok`, that value is
+    /// dropped with a warning in the log. If it returns an `Err` other than the second value, it is a failure
+    /// of the handler as usual ([`Event::Failed`](crate::Event::Failed), [`on_error`](Actor::on_error)) that
+    /// the asker does not see. So errors may be logged and mapped. The same holds after
+    /// [`forward`](Self::forward) and [`stash`](Self::stash).
     ///
     /// ```
     /// # use dactor_core::{Actor, Context, Handler, Message, Outcome};
@@ -69,11 +69,11 @@ impl<A: Actor> Context<A> {
     ///
     /// # Panics
     ///
-    /// When the message in hand is an ask that wants another type of reply than `M`'s.
+    /// When the current message is an ask with another reply type than `M`'s.
     pub fn reply_later<M: Message>(&mut self) -> (Later<M::Reply>, Outcome<M::Reply>) {
         let sink = self.asker.clone().filter(|_| !self.promised).map(|asker| {
             let sink = into_sink::<M::Reply>(asker).unwrap_or_else(|| {
-                panic!("the message in hand is not a `{}`", M::type_name());
+                panic!("the current message is not a `{}`", M::type_name());
             });
             sink.pass_on();
             sink
@@ -83,19 +83,20 @@ impl<A: Actor> Context<A> {
         (later, Err(Failure::promise()))
     }
 
-    /// Hands a message over to another actor, whose reply goes to the asker of this one. The handler returns the value.
-    /// The headers, the deadline and the cancellation of the ask go along. The interceptors of the ref see it leave, like
-    /// a tell: the asker hears how it ends. Where the other mailbox is full and makes senders wait
-    /// ([`Overflow::Block`](crate::Overflow::Block)), the message waits in line, told or asked.
+    /// Forwards a message to another actor, which replies to the asker of the current one. The handler
+    /// returns the value. The headers, the deadline and the cancellation of the ask go along. The ref's
+    /// interceptors see the message as a tell, because the asker gets its result. If the other mailbox is
+    /// full and has [`Overflow::Block`](crate::Overflow::Block), the message waits in line, whether told or
+    /// asked.
     ///
-    /// What becomes of the message is no failure of this actor. If the other actor has ended, refuses the message or has
-    /// no room, or an interceptor of the ref refuses it, then the message is one dead letter, an asker gets that error,
-    /// which names the other actor, and this actor goes on: its `on_error` does not run.
+    /// A refused message is not a failure of this actor. If the other actor has ended, refuses the message or
+    /// has no room, or an interceptor of the ref refuses it, the message is one dead letter, the asker gets
+    /// that error, which names the other actor, and this actor continues: its `on_error` does not run.
     ///
     /// # Errors
     ///
-    /// Always: the value says that the reply was handed over, and is for the handler to return. It is a failure only if
-    /// the other reply is not of the type that was asked for ([`Unsupported`](ErrorKind::Unsupported)).
+    /// Always: the value marks the reply as handed over, and the handler returns it. It is a failure only if
+    /// the reply types differ ([`Unsupported`](ErrorKind::Unsupported)).
     pub fn forward<B: Actor, M: SentTo<B>>(&mut self, to: &ActorRef<B>, message: M) -> Outcome<M::Reply> {
         let mut options = SendOptions { priority: M::PRIORITY, headers: self.headers.clone() };
         let asker = self.asker.clone().filter(|_| !self.promised);
@@ -120,7 +121,7 @@ impl<A: Actor> Context<A> {
                 return Err(Failure::promise());
             }
         };
-        // Refused, it is a dead letter by now, and its asker is answered.
+        // A refused message has already become a dead letter, and its asker is answered.
         let delivered = match sink {
             Some(sink) => {
                 let asker = sink.clone();

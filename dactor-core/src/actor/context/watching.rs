@@ -8,13 +8,14 @@ use crate::{
     Watchable,
 };
 
-/// Watches.
+/// Death watch.
 impl<A: Actor> Context<A> {
-    /// Asks for a [`Terminated`] when the other actor ends, however that happens: at once if it has ended already. The other
-    /// actor is given by any of its refs, also by a [`Recipient`](crate::Recipient).
+    /// Watches another actor: this actor gets one [`Terminated`] when the other ends, for any reason, or
+    /// immediately if it has already ended. Takes any ref to the other actor, including a
+    /// [`Recipient`](crate::Recipient).
     ///
-    /// It comes once. To watch an actor that is watched already changes nothing; once it has ended, and that was
-    /// handled, it can be watched anew. A restart of this actor keeps its watches, except those of its children, which
+    /// Idempotent: watching an actor twice yields one notice. After the notice has been handled, the actor
+    /// can be watched again. A restart of this actor keeps its watches, except those on its children, which
     /// the restart stops.
     ///
     /// ```
@@ -38,7 +39,7 @@ impl<A: Actor> Context<A> {
     ///
     /// # Errors
     ///
-    /// [`InvalidWatch`](ErrorKind::InvalidWatch): an actor that watched itself would never hear of its end.
+    /// [`InvalidWatch`](ErrorKind::InvalidWatch): an actor cannot watch itself.
     pub fn watch(&mut self, other: &(impl Watchable + ?Sized)) -> Result<()>
     where
         A: Handler<Terminated>,
@@ -71,24 +72,24 @@ impl<A: Actor> Context<A> {
         self.watch(&other)
     }
 
-    /// Gives up a watch. No [`Terminated`] of it comes any more, even if the actor has ended. `false` when there was
-    /// no such watch.
+    /// Removes a watch. Its [`Terminated`] is not delivered after this, even if the actor has already ended.
+    /// `false` when there was no such watch.
     pub fn unwatch(&mut self, other: &(impl Watchable + ?Sized)) -> bool {
         self.watching.as_mut().is_some_and(|watching| watching.end(other.to_any().id()))
     }
 
-    /// Gives up the watches of this actor's own children, also of those that have ended.
+    /// Removes the watches on this actor's own children, including ended ones.
     pub(crate) fn forget_children(&mut self) {
         self.watching.iter_mut().for_each(|watching| watching.end_children());
     }
 
-    /// Whether the notice of a watch is still wanted.
+    /// Whether the notice of a watch should still be delivered.
     pub(crate) fn claims(&mut self, terminated: &Terminated, watch: u64) -> bool {
         self.watching.as_mut().is_some_and(|watching| watching.claim(terminated.pid(), watch))
     }
 }
 
-/// An actor that watched itself would never hear of its end.
+/// An actor cannot watch itself: it could not handle its own `Terminated`.
 pub(crate) fn check_watch<A: Actor>(watcher: &ActorRef<A>, target: &AnyActorRef) -> Result<()> {
     if is_same_actor(watcher, &**target.erased()) {
         return Err(Error::new(ErrorKind::InvalidWatch).about(watcher));

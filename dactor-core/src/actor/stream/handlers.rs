@@ -32,8 +32,8 @@ use crate::{Actor, Context, Expand, Input, Outcome, Producer, Reduce, Transform}
 pub trait ExpandHandler<M: Expand>: Actor {
     /// Sends the items, or hands the producer to a task that does.
     ///
-    /// An error or a panic ends the stream, unless the producer has finished it. An error that is returned because the
-    /// consumer is gone is no failure of the actor.
+    /// An error or a panic ends the stream with an error, unless the producer has already finished it.
+    /// Returning the error of a send to a consumer that is gone is not a failure of the actor.
     fn expand(
         &mut self,
         message: M,
@@ -72,7 +72,7 @@ pub trait ExpandHandler<M: Expand>: Actor {
     note = "write `impl ReduceHandler<{M}> for {Self} {{ async fn reduce(&mut self, message: {M}, input: Input<..>, ctx: &mut Context<Self>) -> Outcome<..> {{ .. }} }}`"
 )]
 pub trait ReduceHandler<M: Reduce>: Actor {
-    /// Takes the items and replies. It may reply before the last item, and [later](Context::reply_later).
+    /// Takes the items and replies. It may reply before the last item, or [later](Context::reply_later).
     fn reduce(
         &mut self,
         message: M,

@@ -10,14 +10,14 @@ use crate::actor::stream::open::{OpenStreams, Registration, Side};
 use crate::delivery::channel::{End, Rx, YIELD_AFTER};
 use crate::{Error, ErrorKind, Result};
 
-/// The items that come with a request, which a handler gets: a [`Stream`] of [`Result`]s.
+/// The items that come with a request: a [`Stream`] of [`Result`]s for the handler.
 ///
-/// It ends with `None` when the caller's stream has ended, and with one error when the caller gave up, its stream
-/// panicked, or the actor stopped or was restarted. It may outlive the handler: move it into a task, reply
-/// [later](crate::Context::reply_later), and the actor is free for its next message.
+/// The stream ends with `None` when the caller's stream has ended, and with one error when the caller gave
+/// up, its stream panicked, or the actor stopped or was restarted. It may outlive the handler: move it into a
+/// task, reply [later](crate::Context::reply_later), and the actor is free for its next message.
 pub struct Input<T: Send + 'static> {
     rx: Rx<T>,
-    /// Counts items, to yield once in a while.
+    /// Item counter, to yield periodically.
     received: u32,
     over: bool,
     request: &'static str,
@@ -30,13 +30,13 @@ impl<T: Send + 'static> Input<T> {
         Self { rx, received: 0, over: false, request, actor: None, registration: None }
     }
 
-    /// Makes it a stream of this actor.
+    /// Binds the stream to this actor.
     pub(crate) fn bind(&mut self, streams: &OpenStreams, actor: String) {
         self.actor = Some(actor);
         self.registration = Some(streams.register(Side::Consumer, self.rx.any()));
     }
 
-    /// Makes it a stream of no actor, until the one that it is forwarded to handles it.
+    /// Unbinds the stream, until the actor it is forwarded to handles it.
     pub(crate) fn unbind(&mut self) {
         self.actor = None;
         self.registration = None;
@@ -47,7 +47,8 @@ impl<T: Send + 'static> Input<T> {
     /// # Errors
     ///
     /// [`Cancelled`](ErrorKind::Cancelled) when the caller gave up, [`Panicked`](ErrorKind::Panicked) when its stream
-    /// panicked, [`Interrupted`](ErrorKind::Interrupted) when the actor stopped or was restarted. It is the last item.
+    /// panicked, [`Interrupted`](ErrorKind::Interrupted) when the actor stopped or was restarted. The error
+    /// is the last item.
     pub async fn next(&mut self) -> Option<Result<T>> {
         StreamExt::next(self).await
     }

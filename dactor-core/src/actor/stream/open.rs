@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 use crate::Error;
 use crate::delivery::channel::AnyStream;
 
-/// The open streams of one instance, made for its first. Shared with their producers and inputs, which may outlive the
-/// handler.
+/// The open streams of one instance, created for the first. Shared with their producers and inputs, which may
+/// outlive the handler.
 #[derive(Clone)]
 pub(crate) struct OpenStreams(Arc<Table>);
 
@@ -38,14 +38,14 @@ impl OpenStreams {
         self.0.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lists a stream until the registration is dropped.
+    /// Registers a stream until the registration is dropped.
     pub(crate) fn register(&self, side: Side, stream: Arc<dyn AnyStream>) -> Registration {
         let key = self.lock().insert((side, stream));
         Registration { streams: self.clone(), key }
     }
 
-    /// Ends all streams with this error. First those that the actor produces: a task that sees its input end drops its
-    /// producer, and the consumer would not learn why.
+    /// Ends all streams with this error. Produced streams come first: a task that sees its input end drops
+    /// its producer, and the consumer would not get this error.
     pub(crate) fn fail_all(&self, error: &Error) {
         let streams: Vec<_> = self.lock().iter().map(|(_, stream)| stream.clone()).collect();
         for side in [Side::Producer, Side::Consumer] {
@@ -70,7 +70,7 @@ impl OpenStreams {
     }
 }
 
-/// The place of one stream in the table of its actor.
+/// The registration of one stream in its actor's table.
 pub(crate) struct Registration {
     streams: OpenStreams,
     key: usize,

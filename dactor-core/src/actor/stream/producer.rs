@@ -14,21 +14,22 @@ use crate::base::panic::{Contained, discard};
 use crate::delivery::channel::{AnyStream, End, Refused, Tx, YIELD_AFTER};
 use crate::{Error, ErrorKind, Failure, Result, SendError};
 
-/// The producing half of a stream, which a handler gets.
+/// The producing half of a stream, given to the handler.
 ///
-/// It may outlive the handler: move it into a task, and the actor is free for its next message. The stream ends when the
-/// producer is [finished](Self::finish) or [fails](Self::fail). A producer that is dropped without either ends the stream
-/// with [`Unfinished`](ErrorKind::Unfinished), because the consumer cannot tell a short stream from a whole one otherwise.
+/// It may outlive the handler: move it into a task, and the actor is free for its next message. The stream
+/// ends when the producer [finishes](Self::finish) or [fails](Self::fail). Dropping a producer without either
+/// ends the stream with [`Unfinished`](ErrorKind::Unfinished): otherwise the consumer could not tell a
+/// truncated stream from a complete one.
 ///
-/// The stream belongs to the instance of the actor that handles it: when the actor stops, is killed or is restarted, the
-/// stream ends with [`Interrupted`](ErrorKind::Interrupted).
+/// The stream belongs to the actor instance that handles it: when the actor stops, is killed or is restarted,
+/// the stream ends with [`Interrupted`](ErrorKind::Interrupted).
 #[must_use = "a producer that is dropped without `finish` ends its stream with an error"]
 pub struct Producer<T: Send + 'static> {
     tx: Tx<T>,
     /// Items that are sent together, with [`batch`](crate::ExpandRequest).
     pending: VecDeque<T>,
     batch: usize,
-    /// Counts items, to yield once in a while.
+    /// Item counter, to yield periodically.
     sent: u32,
     request: &'static str,
     actor: Option<String>,
@@ -48,13 +49,13 @@ impl<T: Send + 'static> Producer<T> {
         }
     }
 
-    /// Makes it a stream of this actor.
+    /// Binds the stream to this actor.
     pub(crate) fn bind(&mut self, streams: &OpenStreams, actor: String) {
         self.actor = Some(actor);
         self.registration = Some(streams.register(Side::Producer, self.tx.any()));
     }
 
-    /// Makes it a stream of no actor, until the one that it is forwarded to handles it.
+    /// Unbinds the stream, until the actor it is forwarded to handles it.
     pub(crate) fn unbind(&mut self) {
         self.actor = None;
         self.registration = None;
@@ -64,15 +65,16 @@ impl<T: Send + 'static> Producer<T> {
         self.tx.any()
     }
 
-    /// Sends an item, and waits for room in the buffer.
+    /// Sends an item, waiting for room in the buffer (backpressure).
     ///
     /// # Errors
     ///
-    /// [`ConsumerGone`](ErrorKind::ConsumerGone) when the consumer was dropped. A handler may return it with `?`: it is no
-    /// failure of the actor. [`Interrupted`](ErrorKind::Interrupted) when the actor has stopped or was restarted.
+    /// [`ConsumerGone`](ErrorKind::ConsumerGone) when the consumer was dropped. A handler may return it with
+    /// `?`: it is not a failure of the actor. [`Interrupted`](ErrorKind::Interrupted) when the actor has
+    /// stopped or was restarted.
     ///
-    /// Dropped before it completes, it has not sent the item; with [`batch`](crate::Expanding::batch), the item may be in
-    /// the batch already.
+    /// If this future is dropped before it completes, the item has not been sent; with
+    /// [`batch`](crate::Expanding::batch), it may already be in the batch.
     pub async fn send(&mut self, item: T) -> Result<()> {
         if self.batch > 1 {
             // A batch stays full when a send that waited for room was dropped.
@@ -107,7 +109,7 @@ impl<T: Send + 'static> Producer<T> {
         })
     }
 
-    /// Behind the items that wait for their batch to be full.
+    /// Queues behind the items of an incomplete batch.
     fn try_send_batched(&mut self, item: T) -> Result<(), Refused<T>> {
         if self.pending.len() >= self.batch
             && let Err(refused) = self.tx.try_send_all(&mut self.pending)
@@ -128,7 +130,7 @@ impl<T: Send + 'static> Producer<T> {
         }
     }
 
-    /// Sends the items that wait for their batch to be full.
+    /// Sends the items of an incomplete batch.
     ///
     /// # Errors
     ///
@@ -144,11 +146,11 @@ impl<T: Send + 'static> Producer<T> {
         }
     }
 
-    /// Ends the stream: the consumer gets what is buffered, and then the end.
+    /// Ends the stream: the consumer gets the buffered items, then the end.
     ///
     /// # Errors
     ///
-    /// As [`send`](Self::send): the consumer will not see the end.
+    /// As [`send`](Self::send): the consumer does not see the end.
     pub async fn finish(mut self) -> Result<()> {
         if !self.pending.is_empty() {
             self.flush().await?;
@@ -156,8 +158,8 @@ impl<T: Send + 'static> Producer<T> {
         self.tx.end(End::Finished).map_err(|refused| self.refused(&refused))
     }
 
-    /// Ends the stream with an error, after what is buffered. Items of a batch that is not full are sent as far as there is
-    /// room.
+    /// Ends the stream with an error, after the buffered items. Items of an incomplete batch are sent as far
+    /// as there is room.
     pub fn fail(self, failure: impl Into<Failure>) {
         let error = self.error(ErrorKind::Failed).because_shared(failure.into().shared());
         self.end_with(error);
@@ -168,8 +170,8 @@ impl<T: Send + 'static> Producer<T> {
         let _ = self.tx.end(End::Failed(error));
     }
 
-    /// Sends all items of a stream and finishes, beside the actor: in a task of its own. A stream that panics ends this one
-    /// with an error; it is dropped when the consumer is gone or the actor ends.
+    /// Sends all items of a stream and finishes, in a task of its own. If the stream panics, this one ends
+    /// with an error. The stream is dropped when the consumer is gone or the actor ends.
     pub fn drive(mut self, items: impl Stream<Item = T> + Send + 'static) {
         tokio::spawn(async move {
             let sent = Contained::new(async {
@@ -202,12 +204,13 @@ impl<T: Send + 'static> Producer<T> {
         self.tx.is_closed()
     }
 
-    /// Completes when the consumer is gone, or the actor has stopped or was restarted: further items would be in vain.
+    /// Completes when the consumer is gone, or the actor has stopped or was restarted: further items are
+    /// useless.
     pub async fn closed(&mut self) {
         poll_fn(|cx| self.poll_over(cx)).await;
     }
 
-    /// Completes when the actor is asked to drain: the producer should finish soon. The actor waits for it.
+    /// Completes when the actor is draining: the producer should finish soon, because the actor waits for it.
     pub async fn drain_requested(&self) {
         match &self.registration {
             Some(registration) => registration.finishing().cancelled().await,
@@ -215,7 +218,7 @@ impl<T: Send + 'static> Producer<T> {
         }
     }
 
-    /// Whether the actor is asked to drain: see [`drain_requested`](Self::drain_requested).
+    /// Whether the actor is draining: see [`drain_requested`](Self::drain_requested).
     pub fn is_drain_requested(&self) -> bool {
         self.registration.as_ref().is_some_and(|registration| registration.finishing().is_cancelled())
     }
@@ -241,7 +244,7 @@ impl<T: Send + 'static> Producer<T> {
     }
 }
 
-/// Items of a batch that is not full are sent as far as there is room.
+/// Items of an incomplete batch are sent as far as there is room.
 impl<T: Send + 'static> Drop for Producer<T> {
     fn drop(&mut self) {
         let _ = self.tx.try_send_all(&mut self.pending);

@@ -1,4 +1,4 @@
-//! Stream requests as messages: what travels through mailboxes, interceptors and forwards.
+//! Stream requests as messages: they pass mailboxes, interceptors and forwards.
 
 use std::any::type_name;
 use std::fmt;
@@ -11,7 +11,7 @@ use crate::{
     ReduceHandler, Transform, TransformHandler,
 };
 
-/// How a stream request gets to its handler.
+/// The access mode of stream requests.
 #[derive(Debug)]
 pub enum Streaming {}
 
@@ -24,7 +24,7 @@ macro_rules! request {
         }
 
         impl<M: $message> $name<M> {
-            /// A request to [forward](Context::forward): the handler's own message and what came with it.
+            /// A request to [forward](Context::forward): the handler's message and its streams.
             pub fn new(message: M, $(mut $part: $type),*) -> Self {
                 $($part.unbind();)*
                 Self { message, $($part),* }
@@ -81,7 +81,7 @@ impl<A: ExpandHandler<M>, M: Expand> Dispatch<A, ExpandRequest<M>> for Streaming
         let handling = actor.expand(message, out, ctx);
         async move {
             match handling.await {
-                // It stopped because its items are in vain: that is no failure.
+                // It stopped because its consumer is gone: not a failure.
                 Err(_) if stream.is_closed() => Ok(()),
                 outcome => outcome,
             }

@@ -3,10 +3,9 @@ use std::fmt;
 
 use super::table::TimerSlot;
 
-/// The name of one of an actor's timers: a text or a number. To set a timer under a key that is in use replaces the
-/// timer.
+/// The key of a timer: a text or a number. Setting a timer with a key that is in use replaces the timer.
 ///
-/// Each actor has keys of its own. Timers that are set without a key get one that no other has.
+/// Keys are per actor. Timers that are set without a key get a unique one.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct TimerKey(Key);
 
@@ -23,7 +22,7 @@ enum Key {
 impl TimerKey {
     pub(super) const IDLE: Self = Self(Key::Idle);
 
-    /// Of a timer without a key, if it is set.
+    /// The key of a timer that was set without one.
     pub(super) fn unnamed(slot: Option<TimerSlot>) -> Self {
         Self(Key::Unnamed(slot))
     }

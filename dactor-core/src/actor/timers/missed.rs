@@ -2,10 +2,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// What an interval does when its actor was too busy for a tick in time. Whatever it does, at most one tick of an
-/// interval waits in the mailbox.
+/// What an interval does when its actor was too busy to handle a tick in time. At most one tick of an
+/// interval is in the mailbox at a time.
 ///
-/// With a period of one second, and a handler that is busy from the first second until 3.5:
+/// For a period of one second, and a handler that is busy from 1 s to 3.5 s:
 ///
 /// ```text
 ///   Burst    1  . . . . 3.5 3.5  4   5        all ticks come, as fast as they are handled, until it has caught up
@@ -15,21 +15,21 @@ use tokio::time::Instant;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum MissedTick {
-    /// Every tick comes: those that were missed follow at once, one after the other.
+    /// Catch up: all missed ticks follow immediately, one after the other.
     Burst,
-    /// One period passes after a late tick, and the rhythm starts anew.
+    /// One period passes after a late tick, and the schedule starts over.
     Delay,
-    /// The late tick stands for all that were missed, and the rhythm is kept.
+    /// The late tick replaces all missed ones, and the schedule is kept.
     #[default]
     Skip,
 }
 
-/// A tick that is handled this soon after it was due is in time: tokio's clock counts in milliseconds, and an interval
-/// that took every rounding for a delay would drift.
+/// Tolerance for a late tick: tokio's clock counts in milliseconds, and an interval that treated every
+/// rounding as a delay would drift.
 const IN_TIME: Duration = Duration::from_millis(5);
 
 impl MissedTick {
-    /// When the tick after the one that was `due` and is handled `now` is due.
+    /// When the next tick is due, after one that was `due` and is handled `now`.
     pub(super) fn next(self, due: Instant, now: Instant, period: Duration) -> Instant {
         let late = now.saturating_duration_since(due);
         match self {
@@ -43,14 +43,14 @@ impl MissedTick {
 
 fn remainder(late: Duration, period: Duration) -> Duration {
     let nanos = late.as_nanos() % period.as_nanos();
-    // Less than the period: both parts fit.
+    // Less than the period, so both parts fit.
     Duration::new((nanos / 1_000_000_000) as u64, (nanos % 1_000_000_000) as u32)
 }
 
-/// For times that no clock can count.
+/// Stands for durations that overflow `Instant`.
 const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 
-/// `after` from `then`, or in thirty years.
+/// `then + after`, or thirty years from `then` on overflow.
 pub(super) fn later(then: Instant, after: Duration) -> Instant {
     then.checked_add(after).unwrap_or_else(|| then + FAR)
 }

@@ -1,4 +1,4 @@
-//! The timers of one actor. No tasks: one sleep is set to the earliest of them, and its waker
+//! The timers of one actor. They need no task: one sleep is set to the earliest of them, and its waker
 //! [calls](crate::mailbox::Mailbox::call) the cell.
 
 use std::collections::{BTreeSet, HashMap};
@@ -20,7 +20,7 @@ use crate::base::panic::{Panic, contain, discard};
 use crate::delivery::envelope::Envelope;
 use crate::kernel::actor_core::{ActorCore, DynActor};
 
-/// Beyond this many slots the table gives memory back when it runs empty.
+/// Beyond this many slots, the table frees memory when it becomes empty.
 const KEPT_SLOTS: usize = 256;
 
 /// Makes the message of a timer that fires more than once.
@@ -28,15 +28,15 @@ pub(super) type Make<A> = Box<dyn FnMut() -> Envelope<A> + Send>;
 
 /// What a timer does.
 pub(super) enum Plan<A> {
-    /// The message is there until it fires.
+    /// `None` once it has fired.
     Once(Option<Envelope<A>>),
     Every(Duration, MissedTick, Make<A>),
-    /// Fires when no message has been handled for so long.
+    /// Fires when no message has been handled for this long.
     Idle(Duration, Make<A>),
 }
 
-/// Where a timer is in the table. Its number is never given again, not even after a restart: whoever looks for a timer
-/// finds no other in its place.
+/// A slot in the timer table. Its number is never reused, not even after a restart, so a stale slot cannot
+/// match another timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct TimerSlot {
     number: u64,
@@ -45,7 +45,7 @@ pub(crate) struct TimerSlot {
 
 struct Timer<A> {
     number: u64,
-    /// None for a timer without one: its place is its key.
+    /// `None` for a timer without a key: its slot is its key.
     key: Option<TimerKey>,
     plan: Plan<A>,
     message: &'static str,
@@ -55,13 +55,13 @@ struct Timer<A> {
 
 /// The timers of one actor.
 pub(crate) struct Timers<A: Actor> {
-    /// The number of the newest.
+    /// The number of the newest timer.
     last: u64,
     timers: Slab<Timer<A>>,
     named: HashMap<TimerKey, TimerSlot>,
-    /// Those whose tick is not in the mailbox.
+    /// The timers whose tick is not in the mailbox.
     due: BTreeSet<(Instant, TimerSlot)>,
-    /// When the cell will be called next.
+    /// When the sleep wakes the cell.
     armed: Option<Instant>,
     sleep: Option<Pin<Box<Sleep>>>,
     /// When the last message was handled, for the idle timeout.
@@ -81,7 +81,7 @@ impl<A: Actor> Timers<A> {
         }
     }
 
-    /// Sets a timer, in the place of another of this key.
+    /// Sets a timer, replacing one with the same key.
     pub(super) fn set(
         &mut self,
         key: Option<TimerKey>,
@@ -111,16 +111,16 @@ impl<A: Actor> Timers<A> {
         slot.is_some_and(|slot| self.take_out(slot).is_some())
     }
 
-    /// Cancels them all.
+    /// Cancels all timers.
     pub(super) fn clear(&mut self) {
         self.named.clear();
         self.due.clear();
         (self.armed, self.sleep) = (None, None);
-        // Messages of the user's.
+        // They hold user messages.
         self.timers.drain().for_each(discard);
     }
 
-    /// Takes a timer out, unless it is over. Its key is gone, or is another's by now.
+    /// Removes a timer, unless it is over and its key is gone or belongs to another timer.
     fn take_out(&mut self, slot: TimerSlot) -> Option<Timer<A>> {
         find(&mut self.timers, slot)?;
         let timer = self.timers.remove(slot.index);
@@ -128,7 +128,7 @@ impl<A: Actor> Timers<A> {
         Some(timer)
     }
 
-    /// A timer is over, and its key is free.
+    /// Removes a finished timer and frees its key.
     fn forget(&mut self, slot: TimerSlot) {
         let timer = self.timers.remove(slot.index);
         if let Some(key) = &timer.key {
@@ -146,7 +146,7 @@ impl<A: Actor> Timers<A> {
         self.active = Instant::now();
     }
 
-    /// Puts a tick of everything that is due into the mailbox.
+    /// Puts a tick into the mailbox for each due timer.
     pub(super) fn fire_due_timers(&mut self, core: &Arc<ActorCore<A>>) {
         let now = Instant::now();
         while let Some((at, slot)) = self.due.pop_first() {
@@ -157,7 +157,7 @@ impl<A: Actor> Timers<A> {
             let message = self.timers[slot.index].message;
             match core.mailbox.notify_of_timer(Tick::envelope(slot, message)) {
                 Ok(wakeup) => core.meta.wake(wakeup),
-                // An actor that ends accepts nothing more.
+                // The mailbox is closed: the actor is ending.
                 Err(_) => self.forget(slot),
             }
         }
@@ -165,7 +165,7 @@ impl<A: Actor> Timers<A> {
         self.arm(now, core);
     }
 
-    /// The message of a tick, if its timer is still wanted. What fires again is set again.
+    /// The message of a tick, unless its timer was cancelled. An interval is scheduled again.
     pub(super) fn claim(
         &mut self,
         slot: TimerSlot,
@@ -182,7 +182,7 @@ impl<A: Actor> Timers<A> {
             Plan::Once(_) => return None,
             Plan::Every(period, missed, make) => (missed.next(timer.at, now, *period), Some(contain(make))),
             Plan::Idle(after, make) => match later(self.active, *after) {
-                // There were messages before it.
+                // Messages were handled since: not idle long enough.
                 quiet if quiet > now => (quiet, None),
                 _ => (later(now, *after), Some(contain(make))),
             },
@@ -193,7 +193,7 @@ impl<A: Actor> Timers<A> {
         made
     }
 
-    /// Sees to it that the cell is called when the first is due.
+    /// Sets the sleep to the earliest timer.
     fn arm(&mut self, now: Instant, core: &Arc<ActorCore<A>>) {
         let Some(&(at, _)) = self.due.first() else { return };
         if self.armed.is_some_and(|armed| armed <= at) {
@@ -212,7 +212,8 @@ impl<A: Actor> Timers<A> {
             none => none.insert(Box::pin(sleep_until(at))),
         };
         let waker = Waker::from(core.clone());
-        // Out of budget it would wake at once, and so call the cell again and again inside one poll.
+        // Out of tokio's coop budget the sleep would wake immediately, and call the cell over and over within
+        // one poll.
         let polled = pin!(unconstrained(sleep.as_mut())).poll(&mut TaskContext::from_waker(&waker));
         if polled.is_ready() {
             core.call();
@@ -220,7 +221,7 @@ impl<A: Actor> Timers<A> {
     }
 }
 
-/// A cell may be dropped by anyone: a message whose destructor panics must not take them down.
+/// A backend may drop a cell at any time: a message whose destructor panics must not unwind into it.
 impl<A: Actor> Drop for Timers<A> {
     fn drop(&mut self) {
         self.clear();
@@ -242,7 +243,7 @@ mod tests {
     #[tokio::test]
     async fn memory_is_given_back_after_a_burst() {
         let core = test_actor(&system(), Guardian::User);
-        // The slots before and after the last of so many timers is over.
+        // The slots before and after the last of this many timers is over.
         let slots = |count: usize| {
             let mut timers = Timers::new();
             let set = |_| timers.set(None, HOUR, Plan::Once(None), "", &core);

@@ -5,7 +5,7 @@ use crate::delivery::envelope::{DeliveryClass, DynMessage, Envelope};
 use crate::delivery::handler::handle_told;
 use crate::{Handler, Headers, Message, Terminated};
 
-/// The end of an actor that is watched, unless the watch was given up meanwhile.
+/// The end of a watched actor, ignored if the watch was removed meanwhile.
 pub(super) struct TerminatedNotice {
     terminated: Terminated,
     watch: u64,

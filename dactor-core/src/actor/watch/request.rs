@@ -1,4 +1,4 @@
-//! A watch that was asked for from outside.
+//! A watch requested from outside the watcher.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::delivery::envelope::{DeliveryClass, DynMessage, Envelope};
 use crate::kernel::actor_core::DynActor;
 use crate::{Handler, Message, Terminated};
 
-/// Asks an actor to watch another one: the list of an actor's watches is its own, so the watch begins in its turn.
+/// Asks an actor to watch another: only the watcher may change its list of watches, so this runs in its turn.
 pub(crate) struct WatchRequest(Arc<dyn DynActor>);
 
 impl WatchRequest {

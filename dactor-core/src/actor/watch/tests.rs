@@ -32,9 +32,9 @@ fn every_watcher_is_told_once() {
     end(&target);
     assert_eq!((one.mailbox.len(), two.mailbox.len()), (1, 1));
     of_one.begin(one.clone(), target.clone());
-    assert_eq!(one.mailbox.len(), 1, "the first one is still to be handled");
+    assert_eq!(one.mailbox.len(), 1, "the first notice is not handled yet");
     assert!(of_one.claim(target.meta.pid(), 1));
-    assert!(!of_one.claim(target.meta.pid(), 1), "it is wanted once");
+    assert!(!of_one.claim(target.meta.pid(), 1), "a notice is claimed once");
     of_one.begin(one.clone(), target.clone());
     assert_eq!(one.mailbox.len(), 2, "at once");
 }
@@ -62,7 +62,7 @@ fn nothing_is_left_at_the_target() {
         let mut of_one = Watching::new(one.meta.pid());
         of_one.begin(one.clone(), target.clone());
         of_two.begin(two.clone(), target.clone());
-        // A strong one for each place that holds it.
+        // One strong count for each place that holds it.
         assert_eq!(Arc::strong_count(&one), 2);
     }
     assert_eq!(Arc::strong_count(&one), 1);
@@ -107,7 +107,7 @@ fn a_notice_says_who_has_ended() {
     let [is_ended, is_other] = [&ended, &other].map(|actor| notice.is(&ActorRef::of(actor.clone())));
     assert!(is_ended && !is_other);
     assert_eq!((notice.uid(), notice.path(), notice.label()), (ended.uid(), ended.path(), ended.label()));
-    // One that was put aside is a letter like others.
+    // A stashed notice is a letter like any other.
     let text = notice.describe().unwrap();
     assert!(text.contains(&ended.label()) && text.contains("Killed"), "{text}");
     let letter: Envelope<TestActor> = TerminatedNotice::envelope(notice, 1);

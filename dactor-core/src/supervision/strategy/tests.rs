@@ -66,7 +66,7 @@ fn only_a_restart_is_charged() {
     let restart = |record: &mut Record| supervision.decision(Directive::Restart, record, now, 0.0);
     assert_eq!(restart(&mut record), Decision::Restart { after: Duration::ZERO });
     assert_eq!(restart(&mut record), Decision::Exhausted);
-    assert_eq!(restart(&mut record), Decision::Exhausted, "a refusal is not charged, and does not help");
+    assert_eq!(restart(&mut record), Decision::Exhausted, "a refused restart is not charged, and does not help");
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn admitted(budget: Option<u32>, window: u64, seconds: &[u64]) -> Vec<Option<u32
 fn a_budget_counts_the_restarts_of_any_window() {
     assert_eq!(admitted(Some(0), 10, &[0, 100]), [None, None]);
     assert_eq!(admitted(Some(2), 10, &[0, 1, 2]), [Some(0), Some(1), None]);
-    // The first one is out of the window exactly when the window is over.
+    // The first one leaves the window exactly when the window is over.
     assert_eq!(
         admitted(Some(2), 10, &[0, 5, 9, 10, 14, 15]),
         [Some(0), Some(1), None, Some(2), None, Some(3)]
