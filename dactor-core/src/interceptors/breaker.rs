@@ -7,8 +7,9 @@ use tokio::time::Instant;
 
 use crate::{Completion, Delivery, Error, Header, Outbound, Verdict};
 
-/// Spares an actor that fails: after some failed asks in a row it refuses further ones for a while, with
-/// [`RetryLater`](crate::ErrorKind::RetryLater), then lets one through to see.
+/// A circuit breaker for a failing actor: after some consecutive failed asks it opens and refuses further
+/// messages for a while, with [`RetryLater`](crate::ErrorKind::RetryLater), then half-opens and lets one ask
+/// through as a probe.
 ///
 /// ```text
 ///   Closed ── so many failures in a row ──► Open ── the pause is over ──► HalfOpen: one ask probes
@@ -17,12 +18,13 @@ use crate::{Completion, Delivery, Error, Header, Outbound, Verdict};
 ///     └──────────────────────────────────────────── it succeeds ────────────┘
 /// ```
 ///
-/// A probe that says nothing about the actor gives its place to the next ask: one that is cancelled or dropped, or
-/// that an interceptor refuses. Clones are one breaker. For one actor, give it to its ref
-/// ([`ActorRef::outbound`](crate::ActorRef::outbound)); given to a system it is one breaker for all its actors.
+/// A probe without a result passes its slot to the next ask: one that is cancelled or dropped, or that an
+/// interceptor refuses. Clones share their state. For one actor, add it to its ref
+/// ([`ActorRef::outbound`](crate::ActorRef::outbound)); added to a system, it is one breaker for all its
+/// actors.
 ///
-/// It learns from asks alone: nobody hears how a tell ends. A tell is refused while the breaker is open, and passes
-/// otherwise.
+/// Only asks change its state, because a tell has no result. A tell is refused while the breaker is open, and
+/// passes otherwise.
 ///
 /// ```
 /// # use std::time::Duration;
@@ -58,20 +60,20 @@ struct Inner {
     machine: Mutex<Machine>,
 }
 
-/// What a [`Breaker`] does with an ask.
+/// The state of a [`Breaker`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BreakerState {
-    /// Lets it pass.
+    /// Asks pass.
     Closed,
-    /// Refuses it.
+    /// Asks are refused.
     Open,
-    /// Lets one pass at a time.
+    /// One ask passes at a time, as a probe.
     HalfOpen,
 }
 
 impl Breaker {
-    /// Opens after this many failures in a row (at least one), for this long.
+    /// Opens after this many consecutive failures (at least one), for this long.
     pub fn new(failures: u32, pause: Duration) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let inner = Inner {
@@ -82,15 +84,15 @@ impl Breaker {
         Self { inner: Arc::new(inner), fails_on: Arc::new(|_| true) }
     }
 
-    /// Counts only these errors as failures; another answer of the actor's is a success then, though an error. What
-    /// says nothing about the actor never counts: see the type.
+    /// Counts only these errors as failures; other errors from the actor then count as successes. Errors that
+    /// say nothing about the actor never count: see the type.
     #[must_use]
     pub fn fails_on(mut self, is_failure: impl Fn(&Error) -> bool + Send + Sync + 'static) -> Self {
         self.fails_on = Arc::new(is_failure);
         self
     }
 
-    /// Its state now.
+    /// The current state.
     pub fn state(&self) -> BreakerState {
         match self.machine().state {
             State::Closed { .. } => BreakerState::Closed,
@@ -136,11 +138,11 @@ impl Outbound for Breaker {
     }
 
     fn on_reply(&self, completion: &mut Completion<'_>) {
-        // A forwarded message may still have the pass of the ask that it was.
+        // A forwarded message may still carry the pass of the original ask.
         if !completion.mode().has_caller() {
             return;
         }
-        // One that was refused has no pass.
+        // A refused message has no pass.
         let Some(Passes(passes)) = completion.headers().get() else { return };
         if let Some((_, epoch)) = passes.iter().find(|(id, _)| *id == self.inner.id) {
             let report = self.judge(completion.error());
@@ -155,7 +157,7 @@ impl fmt::Debug for Breaker {
     }
 }
 
-/// By which breakers an ask was let through, and in which epoch of each.
+/// The breakers that admitted an ask, and the epoch of each.
 #[derive(Debug, Clone, Default)]
 struct Passes(Vec<(u64, u64)>);
 
@@ -177,7 +179,7 @@ enum State {
     Open {
         until: Instant,
     },
-    /// The probe may be under way, or its place is free.
+    /// The probe may be in flight, or its slot is free.
     HalfOpen {
         probing: bool,
     },
@@ -188,11 +190,11 @@ enum State {
 enum Report {
     Success,
     Failure,
-    /// Nothing is known about the actor.
+    /// Says nothing about the actor.
     Nothing,
 }
 
-/// The state, and how often it changed: what was sent in an earlier epoch says nothing about this one.
+/// The state, and how often it changed: a result from an earlier epoch is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Machine {
     epoch: u64,
@@ -200,7 +202,7 @@ struct Machine {
 }
 
 impl Machine {
-    /// Lets an ask through, in this epoch, or says how long to wait.
+    /// Admits an ask in the current epoch, or returns how long to wait.
     fn admit(&mut self, now: Instant, policy: Policy) -> Result<u64, Duration> {
         match self.state {
             State::Closed { .. } => {}

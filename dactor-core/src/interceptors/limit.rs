@@ -13,14 +13,14 @@ use tokio::time::Instant;
 use self::ledger::{Charge, Ledger};
 use crate::{Completion, Delivery, Header, Headers, Inbound, Outbound, Verdict};
 
-/// Lets only so many messages pass in a time, by [governor](https://docs.rs/governor): a bucket that leaks steadily.
+/// A rate limit, by [governor](https://docs.rs/governor) (leaky bucket, GCRA).
 ///
-/// A message too many is refused, with [`RetryLater`](crate::ErrorKind::RetryLater) and the time after which it would
-/// pass; or, with [`delayed`](Self::delayed), waits its turn. Clones are one limit. As an [`Inbound`] it limits what
-/// actors handle, as an [`Outbound`] what is sent.
+/// Excess messages are refused, with [`RetryLater`](crate::ErrorKind::RetryLater) and the time to wait; or,
+/// with [`delayed`](Self::delayed), wait in FIFO order. Clones share one limit. As an [`Inbound`] it limits
+/// the messages that actors handle, as an [`Outbound`] the messages that are sent.
 ///
-/// A message that does not get through does not count: one that is withdrawn while it waits, or that a later interceptor
-/// or the mailbox refuses. Those behind it in line keep the time that they were given.
+/// A message that does not get through is refunded: one that is withdrawn while it waits, or that a later
+/// interceptor or the mailbox refuses. Messages behind it in line keep their times.
 ///
 /// ```
 /// # use std::time::Duration;
@@ -56,31 +56,32 @@ struct Inner {
 }
 
 impl RateLimit {
-    /// This many messages in a period; as many may come at once, unless [`burst`](Self::burst) says otherwise.
+    /// This many messages per period, with bursts up to the same number unless [`burst`](Self::burst) sets
+    /// another.
     ///
     /// # Panics
     ///
-    /// When it could never let a message pass, or would let all: `messages` or `period` is zero.
+    /// When `messages` or `period` is zero.
     #[must_use]
     pub fn new(messages: u32, period: Duration) -> Self {
-        let messages = NonZeroU32::new(messages).expect("a rate of at least one message");
-        let quota = Quota::with_period(period / messages.get()).expect("a period of some time");
+        let messages = NonZeroU32::new(messages).expect("a rate limit needs at least one message");
+        let quota = Quota::with_period(period / messages.get()).expect("a rate limit needs a period above zero");
         Self::of(quota.allow_burst(messages))
     }
 
-    /// How many may come at once.
+    /// The maximum burst.
     ///
     /// # Panics
     ///
     /// When it is zero.
     #[must_use]
     pub fn burst(self, messages: u32) -> Self {
-        let messages = NonZeroU32::new(messages).expect("a burst of at least one message");
+        let messages = NonZeroU32::new(messages).expect("a burst needs at least one message");
         Self { delays: self.delays, ..Self::of(self.inner.quota.allow_burst(messages)) }
     }
 
-    /// Lets a message too many wait until it may pass, in the order in which they came, instead of refusing it. An
-    /// actor handles nothing else meanwhile; of senders, only `send` and `ask` can wait.
+    /// Delays excess messages, in FIFO order, instead of refusing them. An actor handles no other message
+    /// meanwhile; of senders, only `send` and `ask` can wait.
     #[must_use]
     pub fn delayed(mut self) -> Self {
         self.delays = true;
@@ -102,7 +103,7 @@ impl RateLimit {
         let now = Nanos::from(self.inner.start.elapsed());
         let charged = self.ledger().charge(now, self.delays);
         let mut charges = headers.remove::<Charges>().unwrap_or_default();
-        // Of an earlier send of the same message, when it is forwarded.
+        // From an earlier send of the same message, when it is forwarded.
         charges.0.retain(|(limit, _)| *limit != self.inner.id);
         let verdict = match charged {
             Ok(Charge { id, wait }) => {
@@ -117,7 +118,7 @@ impl RateLimit {
         verdict
     }
 
-    /// Gives back what a message was charged that did not get through.
+    /// Refunds a message that did not get through.
     fn conclude(&self, completion: &Completion<'_>) {
         if completion.got_through() {
             return;
@@ -155,7 +156,7 @@ impl fmt::Debug for RateLimit {
     }
 }
 
-/// By which limits a message was charged, and the number of the charge with each.
+/// The limits that charged a message, and the id of each charge.
 #[derive(Debug, Clone, Default)]
 struct Charges(Vec<(u64, u64)>);
 
@@ -213,7 +214,7 @@ mod tests {
             assert_eq!(one.ask(Say(number)).await.unwrap(), number);
             assert_eq!(other.ask(Say(number)).await.unwrap(), number);
         }
-        // A timer of tokio's is at most a millisecond late.
+        // A tokio timer is at most a millisecond late.
         let elapsed = start.elapsed();
         assert!((500 * MS..=506 * MS).contains(&elapsed), "{elapsed:?}");
     }
@@ -229,7 +230,7 @@ mod tests {
         assert_eq!(delayed.ask(Say(3)).await.unwrap(), 3);
     }
 
-    /// How long an ask waits for its turn.
+    /// How long an ask is delayed.
     async fn turn(echo: &crate::ActorRef<Echo>) -> Duration {
         let start = Instant::now();
         echo.ask(Say(0)).await.unwrap();

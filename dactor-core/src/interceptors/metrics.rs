@@ -9,23 +9,23 @@ use crate::{
     Verdict,
 };
 
-/// Counts and times what the actors of a system do, through the [metrics](https://docs.rs/metrics) facade: whoever
-/// installs a recorder decides where the figures go.
+/// Metrics for the actors of a system, through the [metrics](https://docs.rs/metrics) facade: the installed
+/// recorder decides where they go.
 ///
 /// | name | kind | labels | what |
 /// | --- | --- | --- | --- |
 /// | `dactor_messages_handled_total` | counter | `actor_type`, `message` | messages whose handler succeeded |
-/// | `dactor_messages_failed_total` | counter | `actor_type`, `message`, `kind` | messages that ended with an error of this [kind](crate::ErrorKind), also those that an interceptor refused |
-/// | `dactor_queue_seconds` | histogram | `actor_type`, `message` | from the sending of a message until it was its turn |
-/// | `dactor_handling_seconds` | histogram | `actor_type`, `message` | how long its handler took, also one that was cut short |
-/// | `dactor_mailbox_depth` | gauge | `actor_type` | messages waiting behind the one that an actor of the type took last |
+/// | `dactor_messages_failed_total` | counter | `actor_type`, `message`, `kind` | messages that ended with an error of this [kind](crate::ErrorKind), including those refused by an interceptor |
+/// | `dactor_queue_seconds` | histogram | `actor_type`, `message` | time from send to the start of handling |
+/// | `dactor_handling_seconds` | histogram | `actor_type`, `message` | duration of the handler, including aborted ones |
+/// | `dactor_mailbox_depth` | gauge | `actor_type` | mailbox length when an actor of the type last took a message |
 /// | `dactor_actors_live` | gauge | `actor_type` | actors that have started and not ended |
 /// | `dactor_actors_spawned_total` | counter | `actor_type` | actors that have started |
 /// | `dactor_actors_stopped_total` | counter | `actor_type`, `reason` | actors that have ended: `stopped`, `drained`, `killed` or `failed` |
 ///
-/// Labels name types, never single actors, so their number is bounded by the program's text.
+/// Labels name types, never individual actors, so their cardinality is bounded by the program.
 ///
-/// Install the recorder first: what is described and counted before it is lost.
+/// Install the recorder first: descriptions and counts from before are lost.
 ///
 /// ```
 /// # use dactor_core::System;
@@ -46,8 +46,8 @@ use crate::{
 pub struct Metrics(());
 
 impl Metrics {
-    /// Adds all that it needs to a system, for [`SystemBuilder::with`]: an interceptor on either side and an observer.
-    /// What is registered later comes behind it.
+    /// Installs the metrics, for [`SystemBuilder::with`]: an inbound and an outbound interceptor, and an
+    /// observer. Interceptors registered later run after it.
     pub fn install(builder: SystemBuilder) -> SystemBuilder {
         describe();
         builder.inbound(Self(())).outbound(Self(())).observe(observe)
@@ -104,7 +104,7 @@ impl Outbound for Metrics {
 impl Inbound for Metrics {
     fn on_receive(&self, delivery: &mut Delivery<'_>) -> Verdict {
         gauge!("dactor_mailbox_depth", "actor_type" => delivery.actor_type()).set(delivery.queued() as f64);
-        // Taken out: a handler that forwards the message sends it anew.
+        // Removed: a handler that forwards the message sends it anew.
         if let Some(Sent(at)) = delivery.headers_mut().remove() {
             record("dactor_queue_seconds", delivery, at.elapsed());
         }
@@ -147,7 +147,7 @@ fn record(name: &'static str, about: &About<'_>, time: Duration) {
     histogram!(name, "actor_type" => about.actor_type(), "message" => about.message_type()).record(time);
 }
 
-/// Notes how long a handler took when it is dropped, which is also how a handler is cut short.
+/// Records the duration of a handler on drop, which also covers an aborted one.
 struct Clock<'a> {
     about: &'a About<'a>,
     start: Instant,
@@ -174,7 +174,7 @@ mod tests {
     use crate::interceptors::testbed::{Echo, Fault, Never, Say, system};
     use crate::{Actor, Context, Outcome};
 
-    /// The page after this has run, on one thread and a clock that is driven.
+    /// The metrics page after a run on one thread with a paused clock.
     fn page<F: Future<Output = ()>>(load: impl FnOnce() -> F) -> String {
         let recorder = PrometheusBuilder::new().set_buckets(&[0.5, 5.0]).unwrap().build_recorder();
         let handle = recorder.handle();
@@ -183,7 +183,7 @@ mod tests {
         handle.render()
     }
 
-    /// The value of a line of this name whose labels have all of these.
+    /// The value of the line with this name and all of these labels.
     fn value(page: &str, name: &str, labels: &[&str]) -> Option<f64> {
         let labelled = |line: &&str| {
             let rest = line.strip_prefix(name).filter(|rest| rest.starts_with('{'));
@@ -210,7 +210,7 @@ mod tests {
             }
             one.ask(Fault).await.unwrap_err();
             one.ask(Never).timeout(Duration::from_secs(2)).await.unwrap_err();
-            // Waits behind the one that nobody waits for any more, until the actor is killed.
+            // Queued behind a message whose asker has given up, until the actor is killed.
             one.tell(Say(1)).unwrap();
             one.kill();
             one.wait().await.unwrap();
@@ -232,8 +232,8 @@ mod tests {
         assert_eq!(value(&page, "dactor_actors_live", &[echo]), Some(0.0));
         assert_eq!(value(&page, "dactor_actors_stopped_total", &[echo, "\"killed\""]), Some(1.0));
         assert_eq!(value(&page, "dactor_actors_stopped_total", &[echo, "\"drained\""]), Some(1.0));
-        assert!(!page.contains("Stillborn"), "it never lived");
-        assert!(!page.contains('#') || !page.contains("Echo#"), "no single actor is named");
+        assert!(!page.contains("Stillborn"), "a failed start is not counted");
+        assert!(!page.contains('#') || !page.contains("Echo#"), "no individual actor is named");
         assert!(page.contains("# TYPE dactor_mailbox_depth gauge"));
         assert!(page.contains("# HELP dactor_messages_handled_total Messages whose handler succeeded"));
     }

@@ -9,16 +9,16 @@
 )]
 #![cfg_attr(
     feature = "rate-limit",
-    doc = "| [`RateLimit`] | so many messages in a time | inbound or outbound |"
+    doc = "| [`RateLimit`] | a rate limit | inbound or outbound |"
 )]
-//! | [`Breaker`] | spares an actor that fails | outbound |
+//! | [`Breaker`] | a circuit breaker for a failing actor | outbound |
 //! | [`DefaultTimeout`] | a deadline for asks that set none | outbound |
-//! | [`Retry`] | asks again while the answer is "later" | nowhere: it is called |
+//! | [`Retry`] | retries asks that fail with a temporary error | not registered: it is called |
 //!
 //! # Order
 //!
-//! Interceptors see a message in the order in which they were registered, and those behind one that refuses it do not
-//! see it. So a counter in front of a limit counts what was wanted, and one behind it counts what got through:
+//! Interceptors see a message in registration order; after a refusal, later ones do not see it. So a counter
+//! before a limit counts attempts, and a counter after it counts admitted messages:
 //!
 #![cfg_attr(feature = "rate-limit", doc = "```")]
 #![cfg_attr(not(feature = "rate-limit"), doc = "```ignore")]

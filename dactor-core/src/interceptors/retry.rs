@@ -9,17 +9,17 @@ use crate::base::current;
 use crate::base::random::fraction;
 use crate::{Actor, ActorRef, Error, Result, SentTo};
 
-/// Asks again, on the caller's side, while the answer is an error that says "later".
+/// Retries asks, on the caller's side, that fail with a temporary error.
 ///
-/// It waits for as long as the error says ([`Error::retry_after`]), or else for a time that doubles with each
-/// attempt, shortened by some jitter so that callers who failed together do not come back together. It gives up, with
-/// the last error, after the last attempt, and as soon as the wait would not end before the deadline: its own, or that
-/// of the message in whose handler it runs.
+/// It waits for as long as the error says ([`Error::retry_after`]), or else uses exponential backoff with
+/// jitter, so that callers that failed together do not retry together. It gives up, with the last error,
+/// after the last attempt, or when the wait would exceed the deadline: its own, or that of the message in
+/// whose handler it runs.
 ///
-/// It asks again only after temporary errors ([`Error::is_temporary`]), and only where no handler can have had the message
-/// ([`Error::may_have_been_handled`]): the refusal of an actor behind a router that
-/// [forwards](crate::Context::forward) is not repeated by default. A handler whose messages may be handled twice can be
-/// asked again after other errors, too: see [`when`](Self::when).
+/// It retries only temporary errors ([`Error::is_temporary`]), and only if no handler can have seen the
+/// message ([`Error::may_have_been_handled`]): a refusal by an actor behind a
+/// [forwarding](crate::Context::forward) router is not retried by default. For idempotent messages,
+/// [`when`](Self::when) can allow more errors.
 ///
 /// ```
 /// # use std::time::Duration;
@@ -59,7 +59,7 @@ pub struct Retry {
 }
 
 impl Default for Retry {
-    /// Five attempts; 10 ms, doubling up to a second, each shortened by up to a half.
+    /// Five attempts; backoff from 10 ms up to one second, shortened by up to half at random.
     fn default() -> Self {
         Self {
             attempts: 5,
@@ -73,7 +73,7 @@ impl Default for Retry {
 }
 
 impl Retry {
-    /// How often it asks at the most, with the first time. At least once.
+    /// The maximum number of attempts, including the first. At least one.
     pub fn attempts(mut self, attempts: u32) -> Self {
         self.attempts = attempts;
         self
@@ -85,31 +85,31 @@ impl Retry {
         self
     }
 
-    /// The longest wait, unless an error asks for a longer one.
+    /// The longest wait, unless an error asks for more.
     pub fn max(mut self, max: Duration) -> Self {
         self.max = max;
         self
     }
 
-    /// The part of each wait that is random: 0 for none, 1 for all of it.
+    /// The random part of each wait: clamped to `0.0..=1.0`.
     pub fn jitter(mut self, jitter: f64) -> Self {
         self.jitter = if jitter.is_nan() { 0.0 } else { jitter.clamp(0.0, 1.0) };
         self
     }
 
-    /// Gives up after this long, over all attempts.
+    /// The timeout over all attempts.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Asks again after these errors instead of the usual ones.
+    /// Retries these errors instead of the default ones.
     pub fn when(mut self, is_retried: impl Fn(&Error) -> bool + Send + Sync + 'static) -> Self {
         self.when = Arc::new(is_retried);
         self
     }
 
-    /// Asks an actor, each time with a new message.
+    /// Asks an actor, with a new message for each attempt.
     ///
     /// # Errors
     ///
@@ -130,8 +130,7 @@ impl Retry {
         self.repeat(until, || actor.system().random().fraction(), ask).await
     }
 
-    /// Makes and awaits a call until it succeeds. A call that is being awaited is not cut short by the
-    /// [`timeout`](Self::timeout).
+    /// Runs a call until it succeeds. The [`timeout`](Self::timeout) does not interrupt a running call.
     ///
     /// # Errors
     ///
@@ -177,12 +176,12 @@ impl Retry {
     }
 }
 
-/// Whether it may go better the next time, and asking again cannot repeat what a handler did.
+/// Whether the error is temporary, and a retry cannot repeat what a handler did.
 fn is_safe(error: &Error) -> bool {
     error.is_temporary() && !error.may_have_been_handled()
 }
 
-/// Whether a wait leaves time to ask again.
+/// Whether there is time for another attempt after the wait.
 fn ends_before(wait: Duration, deadline: Option<Instant>) -> bool {
     match (Instant::now().checked_add(wait), deadline) {
         (Some(end), Some(deadline)) => end < deadline,
@@ -233,7 +232,7 @@ mod tests {
         assert_eq!(retry.max(Duration::MAX).base(Duration::MAX).jitter(0.0).backoff(9, 0.0), Duration::MAX);
     }
 
-    /// Gives these verdicts, and notes when.
+    /// Returns these verdicts, and records when.
     struct Script(Mutex<Vec<Verdict>>, Arc<Mutex<Vec<Duration>>>, Instant);
 
     impl Outbound for Script {
@@ -299,7 +298,7 @@ mod tests {
         assert_eq!(retry.ask(&echo, || Say(1)).await.unwrap_err().kind(), ErrorKind::RetryLater);
         assert_eq!(start.elapsed(), 80 * MS, "a third wait would end too late");
         assert_eq!(times.lock().unwrap().len(), 3);
-        // One that is being answered ends with it, too.
+        // An attempt in flight ends at the deadline, too.
         assert_eq!(retry.ask(&echo, || Never).await.unwrap_err().kind(), ErrorKind::RetryLater);
         let (echo, _) = scripted(&[]).await;
         assert_eq!(retry.ask(&echo, || Never).await.unwrap_err().kind(), ErrorKind::Timeout);

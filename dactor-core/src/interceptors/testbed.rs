@@ -1,4 +1,4 @@
-//! What the tests of the interceptors run on: a backend on tokio tasks, and an actor that echoes, fails or hangs.
+//! Test fixtures for interceptors: a backend on tokio tasks, and an actor that echoes, fails or hangs.
 
 #[path = "../../tests/support/tokio_tasks.rs"]
 mod tokio_tasks;
@@ -15,13 +15,13 @@ pub(crate) fn system(configure: impl FnOnce(SystemBuilder) -> SystemBuilder) -> 
 pub(crate) struct Echo;
 impl Actor for Echo {}
 
-/// Is said again.
+/// Echoes the number.
 pub(crate) struct Say(pub(crate) u64);
 /// Fails.
 pub(crate) struct Fault;
-/// Is never answered.
+/// Never answers.
 pub(crate) struct Never;
-/// Asks another one something that is never answered.
+/// Asks another actor a question that is never answered.
 pub(crate) struct Nested(pub(crate) ActorRef<Echo>);
 
 macro_rules! replies {

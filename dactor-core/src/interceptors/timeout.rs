@@ -2,10 +2,11 @@ use std::time::Duration;
 
 use crate::{Deadline, Delivery, Outbound, Verdict};
 
-/// Gives up asks that set no limit of their own after this long.
+/// A default timeout for asks without a limit of their own.
 ///
-/// An ask with a `timeout` or a `deadline` keeps it, also a longer one. The deadline of the message in whose handler
-/// the ask is made still counts if it is earlier. The deadline is a header, so whoever comes behind sees it.
+/// An ask with a `timeout` or a `deadline` keeps it, even a longer one. The deadline of the message in whose
+/// handler the ask is made still counts if it is earlier. The deadline is a header, so later interceptors see
+/// it.
 ///
 /// ```
 /// # use std::time::Duration;
@@ -31,7 +32,7 @@ use crate::{Deadline, Delivery, Outbound, Verdict};
 pub struct DefaultTimeout(Duration);
 
 impl DefaultTimeout {
-    /// This long.
+    /// Sets the default timeout.
     pub fn new(timeout: Duration) -> Self {
         Self(timeout)
     }
@@ -56,7 +57,7 @@ mod tests {
 
     const DEFAULT: Duration = Duration::from_secs(5);
 
-    /// How long an ask waits in vain.
+    /// How long an unanswered ask waits.
     async fn waited(ask: impl Future<Output = crate::Result<u64>>) -> Duration {
         let start = Instant::now();
         assert_eq!(ask.await.unwrap_err().kind(), ErrorKind::Timeout);
@@ -93,7 +94,7 @@ mod tests {
         );
         outer.kill();
         let echo = system.spawn(Echo).await.unwrap();
-        assert_eq!(echo.ask(Say(3)).await.unwrap(), 3, "one that answers is not disturbed");
+        assert_eq!(echo.ask(Say(3)).await.unwrap(), 3, "an ask that is answered is not affected");
         assert_eq!(echo.ask(Fault).await.unwrap_err().kind(), ErrorKind::Failed);
     }
 
@@ -111,6 +112,6 @@ mod tests {
         let echo = system.spawn(Echo).await.unwrap();
         assert_eq!(echo.ask(Say(1)).await.unwrap_err().kind(), ErrorKind::Timeout);
         assert_eq!(*ENDS.lock().unwrap(), [ErrorKind::Timeout]);
-        assert!(echo.tell(Say(1)).is_ok(), "nobody waits for a tell");
+        assert!(echo.tell(Say(1)).is_ok(), "a tell has no timeout");
     }
 }

@@ -14,17 +14,19 @@ use crate::{
     Verdict,
 };
 
-/// Puts every handler into a [`tracing`] span that is linked to what caused the message, and carries a W3C trace along.
+/// Distributed tracing: puts every handler into a [`tracing`] span linked to the cause of the message, and
+/// propagates a W3C trace context.
 ///
-/// The span is named `handle`, at level `INFO`, with the fields `actor`, `actor_type`, `message`, `mode`, `sender` (if
-/// an actor sent it), `trace_id`, `span_id`, `parent_id`, and `error` when the message ended with one. The span of an
-/// ask is a child of the span in which it was asked; that of a tell follows from it, because nobody waits. The sender's
-/// span is kept open until the message is handled.
+/// The span is named `handle`, at level `INFO`, with the fields `actor`, `actor_type`, `message`, `mode`,
+/// `sender` (if an actor sent it), `trace_id`, `span_id`, `parent_id`, and `error` when the message failed.
+/// The span of an ask is a child of the asker's span; that of a tell follows from the sender's span, because
+/// the sender does not wait. The sender's span is kept open until the message is handled.
 ///
-/// Beside the message travels its [`TraceParent`]: the one that the sender set; else the position of the handler in
-/// which it was sent, or of the code inside [`within`](Self::within); else the start of a new trace. The handler's own
-/// position is in its headers and is [`current`](Self::current), so that whatever it sends continues the trace.
-/// Code that a handler moves to another task has to be put [`within`](Self::within) it again.
+/// The message carries a [`TraceParent`] header: the one set by the sender; else the position of the handler
+/// in which it was sent, or of the code inside [`within`](Self::within); else the start of a new trace. The
+/// handler's own position is in its headers and is [`current`](Self::current), so the messages it sends
+/// continue the trace. Code that a handler moves to another task has to be wrapped in
+/// [`within`](Self::within) again.
 ///
 /// ```
 /// # use dactor_core::{System, TraceParent};
@@ -54,22 +56,22 @@ use crate::{
 pub struct Trace(());
 
 thread_local! {
-    /// Where in which trace the code is that is being polled.
+    /// The trace position of the code being polled.
     static CURRENT: Cell<Option<TraceParent>> = const { Cell::new(None) };
 }
 
 impl Trace {
-    /// Adds it to a system, for [`SystemBuilder::with`]: an interceptor on either side.
+    /// Installs tracing, for [`SystemBuilder::with`]: an inbound and an outbound interceptor.
     pub fn install(builder: SystemBuilder) -> SystemBuilder {
         builder.inbound(Self(())).outbound(Self(()))
     }
 
-    /// Where in which trace the calling code is: a handler, or what runs [`within`](Self::within) one.
+    /// The trace position of the calling code: a handler, or code that runs [`within`](Self::within) one.
     pub fn current() -> Option<TraceParent> {
         CURRENT.get()
     }
 
-    /// Runs code at this position: what it sends continues the trace from there.
+    /// Runs code at this trace position: the messages it sends continue the trace.
     pub fn within<F: Future>(position: TraceParent, code: F) -> impl Future<Output = F::Output> + use<F> {
         Within { code, position }
     }
@@ -87,7 +89,7 @@ impl<F: Future> Future for Within<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        /// Also after a panic.
+        /// Restores the position, also after a panic.
         struct Back(Option<TraceParent>);
         impl Drop for Back {
             fn drop(&mut self) {
@@ -108,7 +110,8 @@ impl Header for Cause {
     const NAME: &'static str = "cause";
 }
 
-/// The span in which a message is handled. Emptied when it ends: an actor remembers the headers of its last message.
+/// The span in which a message is handled. Emptied when it ends, because an actor keeps the headers of its
+/// last message.
 #[derive(Clone)]
 struct Handling(Arc<Mutex<Option<Span>>>);
 
@@ -148,7 +151,7 @@ impl Inbound for Trace {
     fn on_receive(&self, delivery: &mut Delivery<'_>) -> Verdict {
         let parent = delivery.headers().get::<TraceParent>().copied();
         let position = parent.map_or_else(TraceParent::start, TraceParent::child);
-        // It stays in the headers: a message that is stashed comes here again.
+        // It stays in the headers: a stashed message comes here again.
         let cause = delivery.headers().get::<Cause>().map(|Cause(span)| span.clone());
         let span = open(delivery, cause.as_ref(), parent, position);
         let headers = delivery.headers_mut();
@@ -184,7 +187,8 @@ impl Around for Trace {
 
 /// The span of a message that is about to be handled.
 fn open(about: &About<'_>, cause: Option<&Span>, parent: Option<TraceParent>, position: TraceParent) -> Span {
-    // Nobody waits for a tell: its span is not a part of the sender's, it follows from it.
+    // The sender does not wait for a tell: the handler's span follows from the sender's instead of being its
+    // child.
     let enclosing = cause.filter(|_| about.mode().has_caller()).and_then(Span::id);
     let span = tracing::info_span!(
         parent: enclosing,

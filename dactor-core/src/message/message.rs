@@ -1,46 +1,46 @@
 use crate::message::mode::Mode;
 use crate::message::priority::Priority;
 
-/// Something that can be sent to an actor.
+/// A message that can be sent to an actor.
 ///
-/// Derive it (`#[derive(Message)] #[message(reply = u64)]`) or write it by hand.
+/// Derive it (`#[derive(Message)] #[message(reply = u64)]`) or implement it by hand.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a message",
     label = "not a message",
     note = "write `#[derive(Message)]` on `{Self}`, and `#[message(reply = Type)]` if it is answered"
 )]
 pub trait Message: Send + 'static {
-    /// What the handler answers; `()` for a message that only tells.
+    /// The reply type; `()` for a message without a reply.
     type Reply: Send + 'static;
 
-    /// Which handler trait the message goes to: [`Exclusive`](crate::Exclusive), and so
+    /// The handler trait of the message: [`Exclusive`](crate::Exclusive), which means
     /// [`Handler`](crate::Handler), unless it only reads.
     type Access;
 
-    /// The lane it travels in; `#[message(priority = High)]` on the derive sets it.
+    /// The priority lane of the message; set by `#[message(priority = High)]` on the derive.
     const PRIORITY: Priority = Priority::Normal;
 
-    /// Whether an asker who gives up, by dropping the ask, by its timeout or by cancelling, takes the running handler
-    /// along: it is dropped at its await. Otherwise it finishes, and may look at
-    /// [`Context::cancelled`](crate::Context::cancelled). `#[message(abort)]` on the derive sets it.
+    /// Whether giving up an ask (by drop, timeout or cancellation) also aborts the running handler, which is
+    /// dropped at its await. Otherwise it finishes, and may check
+    /// [`Context::cancelled`](crate::Context::cancelled). Set by `#[message(abort)]` on the derive.
     const ABORT: bool = false;
 
-    /// The message as a text for dead letters; nothing unless it opts in, because messages may hold secrets.
-    /// `#[message(debug)]` on the derive gives its `Debug` text.
+    /// The message as text for dead letters; `None` by default, because messages may hold secrets.
+    /// `#[message(debug)]` on the derive uses its `Debug` text.
     fn describe(&self) -> Option<String> {
         None
     }
 
-    /// Whether a reply that the caller does not wait for any more is a loss. The items of a stream are its answer, not the
-    /// `()` of its handler.
+    /// Whether a reply without a waiting caller is a loss. Not for a stream: its items are the answer, not
+    /// the `()` of its handler.
     #[doc(hidden)]
     const REPLY_IS_ANSWER: bool = true;
 
-    /// How it is sent when a caller waits.
+    /// The mode of a send with a waiting caller.
     #[doc(hidden)]
     const MODE: Mode = Mode::Ask;
 
-    /// What errors and events call it.
+    /// The name in errors and events.
     #[doc(hidden)]
     fn type_name() -> &'static str {
         std::any::type_name::<Self>()

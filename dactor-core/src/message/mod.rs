@@ -1,4 +1,4 @@
-//! What is sent: messages, their priorities and headers.
+//! Messages, their priorities and headers.
 
 pub(crate) mod headers;
 pub(crate) mod message;

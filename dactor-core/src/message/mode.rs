@@ -15,12 +15,12 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Whether a caller waits, for a reply or for items: all but [`Tell`](Self::Tell).
+    /// Whether a caller waits for a reply or for items: all modes but [`Tell`](Self::Tell).
     pub fn has_caller(self) -> bool {
         self != Self::Tell
     }
 
-    /// Its name, for metrics and traces: `tell`, `ask`, `expand`, `reduce` or `transform`.
+    /// The name for metrics and traces: `tell`, `ask`, `expand`, `reduce` or `transform`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tell => "tell",

@@ -2,7 +2,7 @@ use crate::message::headers::Headers;
 use crate::message::message::Message;
 use crate::message::priority::Priority;
 
-/// How one message travels.
+/// Send options of one message.
 #[derive(Debug)]
 pub(crate) struct SendOptions {
     pub(crate) priority: Priority,
@@ -10,7 +10,7 @@ pub(crate) struct SendOptions {
 }
 
 impl SendOptions {
-    /// As its type says, and with nothing beside it.
+    /// The defaults of the message type, without headers.
     pub(crate) fn of<M: Message>() -> Self {
         Self { priority: M::PRIORITY, headers: Headers::default() }
     }

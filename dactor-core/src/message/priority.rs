@@ -1,15 +1,15 @@
 use crate::{Error, ErrorKind, Result};
 
-/// Which lane of a mailbox a message travels in.
+/// The priority lane of a message in the mailbox.
 ///
-/// A type of message has one ([`Message::PRIORITY`](crate::Message::PRIORITY)), and a single send may say another ([`ActorRef::at`](crate::ActorRef::at)). An actor
-/// takes the highest message that waits; those of one lane stay in the order in which they came. A lower lane never
-/// starves: of every eight messages that an actor takes while the lane waits, one comes from it (where two lanes wait
-/// for that, they follow one another).
+/// A message type has a priority ([`Message::PRIORITY`](crate::Message::PRIORITY)), and a single send can
+/// override it ([`ActorRef::at`](crate::ActorRef::at)). An actor takes the message with the highest priority;
+/// each lane is FIFO. Lower lanes do not starve: while a lane has messages, at least one of every eight
+/// messages comes from it (two lanes that wait for that take turns).
 ///
-/// Priority orders what waits in a mailbox, nothing else. A bounded mailbox counts all lanes together, a sender in
-/// line is let in in its turn, and stop, drain and kill are not messages: they overtake every lane. Between messages
-/// of different priority there is no order to rely on, also from one sender.
+/// Priority only orders the messages in a mailbox. A bounded mailbox counts all lanes together, waiting
+/// senders are admitted in FIFO order, and stop, drain and kill are not messages: they overtake every lane.
+/// There is no order between messages of different priority, not even from one sender.
 ///
 /// ```
 /// use dactor_core::Priority;
@@ -20,21 +20,21 @@ use crate::{Error, ErrorKind, Result};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Priority {
-    /// Behind everything else.
+    /// After all other messages.
     Low = 0,
-    /// What a message has if it does not say otherwise.
+    /// The default.
     #[default]
     Normal = 1,
-    /// Before everything else.
+    /// Before all other messages.
     High = 2,
 }
 
 impl Priority {
-    /// One message in this many, at the least, is taken from a lower lane that waits.
+    /// At least one message in this many comes from a lower lane that has messages.
     pub const SHARE: usize = 8;
 }
 
-/// From a level of a configuration: 0 is low, 1 normal, 2 high.
+/// From a configuration level: 0 is low, 1 normal, 2 high.
 impl TryFrom<u8> for Priority {
     type Error = Error;
 

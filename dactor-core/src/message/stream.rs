@@ -2,7 +2,7 @@ use crate::message::priority::Priority;
 
 /// A request that is answered by a stream of items: 1 → n.
 ///
-/// Derive it (`#[derive(Expand)] #[message(item = Line)]`) or write it by hand. An actor answers it with
+/// Derive it (`#[derive(Expand)] #[message(item = Line)]`) or implement it by hand. An actor answers it with
 /// [`ExpandHandler`](crate::ExpandHandler), a caller sends it with [`ActorRef::expand`](crate::ActorRef::expand).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a request for a stream of items",
@@ -23,7 +23,8 @@ pub trait Expand: Send + 'static {
 
 /// A request with a stream of items, answered by one reply: n → 1.
 ///
-/// Derive it (`#[derive(Reduce)] #[message(item = Chunk, reply = u64)]`) or write it by hand. An actor answers it with
+/// Derive it (`#[derive(Reduce)] #[message(item = Chunk, reply = u64)]`) or implement it by hand. An actor
+/// answers it with
 /// [`ReduceHandler`](crate::ReduceHandler), a caller sends it with [`ActorRef::reduce`](crate::ActorRef::reduce).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a request with a stream of items",
@@ -32,7 +33,7 @@ pub trait Expand: Send + 'static {
 pub trait Reduce: Send + 'static {
     /// The items that come with the request.
     type Item: Send + 'static;
-    /// What the handler answers.
+    /// The reply type.
     type Reply: Send + 'static;
 
     /// The priority of the request, as [`Message::PRIORITY`](crate::Message::PRIORITY). Items have no priority.
@@ -46,7 +47,8 @@ pub trait Reduce: Send + 'static {
 
 /// A request with a stream of items, answered by a stream of items: n → n.
 ///
-/// Derive it (`#[derive(Transform)] #[message(input = Chunk, output = Chunk)]`) or write it by hand. An actor answers it
+/// Derive it (`#[derive(Transform)] #[message(input = Chunk, output = Chunk)]`) or implement it by hand. An
+/// actor answers it
 /// with [`TransformHandler`](crate::TransformHandler), a caller sends it with
 /// [`ActorRef::transform`](crate::ActorRef::transform).
 #[diagnostic::on_unimplemented(

@@ -4,8 +4,8 @@ use crate::base::text::shown;
 use crate::path::{ActorPath, ActorPathParts, ActorPathScheme, Guardian, PathAuthority};
 use crate::{Error, ErrorKind, Result};
 
-/// How the actors of a system are addressed: what [`System::builder`](crate::System::builder) begins with. A name alone
-/// is enough.
+/// The address of a system's actors: passed to [`System::builder`](crate::System::builder). A name alone is
+/// enough.
 ///
 /// ```
 /// use dactor_core::path::{ActorPathScheme, PathAuthority};
@@ -28,7 +28,8 @@ pub struct ActorSystemConfig {
 }
 
 impl ActorSystemConfig {
-    /// A system of this name whose paths are local: `pekko://name/user/…`. The name is checked when the system is built.
+    /// A system with this name and local paths: `pekko://name/user/…`. The name is validated when the system
+    /// is built.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -38,20 +39,20 @@ impl ActorSystemConfig {
         }
     }
 
-    /// The scheme of its actors' paths.
+    /// The scheme of the actors' paths.
     pub fn scheme(mut self, scheme: ActorPathScheme) -> Self {
         self.scheme = scheme;
         self
     }
 
-    /// Where the system is reached, as the paths of its actors say.
+    /// The host and port of the system, as they appear in the paths of its actors.
     pub fn authority(mut self, authority: PathAuthority) -> Self {
         self.authority = Some(authority);
         self
     }
 
-    /// The guardian below which [`System::spawn`](crate::System::spawn) puts actors, and below which
-    /// [`System::get`](crate::System::get) looks for them. With [`Guardian::System`] all of them are services.
+    /// The guardian below which [`System::spawn`](crate::System::spawn) puts actors and
+    /// [`System::get`](crate::System::get) finds them. With [`Guardian::System`] all of them are services.
     pub fn guardian(mut self, guardian: Guardian) -> Self {
         self.guardian = guardian;
         self
@@ -78,7 +79,7 @@ impl ActorSystemConfig {
             Some(authority) => parts.with_authority(authority),
             None => parts,
         };
-        // The longer of the two guardians has to fit.
+        // The longer of the two guardian paths has to fit.
         ActorPath::new(&parts, Guardian::System).map_err(|error| refused(error.to_string()))?;
         Ok((parts, self.guardian))
     }

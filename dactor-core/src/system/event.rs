@@ -11,26 +11,26 @@ use crate::base::label::Labelled;
 use crate::base::panic::contain;
 use crate::{ActorPath, ActorSelection, Error, ErrorKind, StopReason};
 
-/// Something that happened in a system and that no caller, or not every caller, was told.
+/// An event of a system: something that no caller, or not every caller, gets as a result.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Event {
     /// A message was not handled.
     DeadLetter(DeadLetter),
-    /// A handler panicked, or failed on a message whose answer nobody waits for.
+    /// A handler panicked, or failed on a message without a waiting asker.
     Failed {
         /// The path of the actor.
         actor: ActorPath,
         /// The type of the message.
         message: &'static str,
-        /// What the handler failed with.
+        /// The failure.
         error: Error,
     },
     /// An actor was restarted in place.
     Restarted {
         /// The path of the actor.
         actor: ActorPath,
-        /// What it failed with.
+        /// The failure.
         error: Error,
     },
     /// An actor has started, before it handles its first message.
@@ -46,39 +46,39 @@ pub enum Event {
         actor: ActorPath,
         /// Its type.
         actor_type: &'static str,
-        /// How it ended.
+        /// Why it ended.
         reason: StopReason,
     },
 }
 
-/// A message that was sent and not handled: its target had stopped, stopped before its turn came, had a full mailbox or
-/// shed load. Or a reply whose asker had given up while the handler ran, or dropped it unread
+/// A message that was sent but not handled: its target had stopped, stopped before handling it, had a full
+/// mailbox or shed load. Or a reply whose asker had given up while the handler ran, or dropped it unread
 /// ([`AskerGone`](ErrorKind::AskerGone)).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DeadLetter {
-    /// The actor it was for, or the one that replied; or a selection that reached nobody.
+    /// The target actor, or the actor that replied; or a selection that matched no actor.
     pub target: DeadLetterTarget,
-    /// The type of the message, also of one whose reply it is about.
+    /// The type of the message; for a reply, that of the message it answers.
     pub message: &'static str,
     /// The message itself, if it opted in: see [`Message::describe`](crate::Message::describe).
     pub text: Option<String>,
-    /// Why it was not handled; its sender or asker, if it could still be told, got the same error.
+    /// Why it was not handled. The sender or asker got the same error, if it was still waiting.
     pub error: Error,
 }
 
-/// What a [`DeadLetter`] was for. It is printed as a path without a UID, or as the text of the selection.
+/// The target of a [`DeadLetter`]. Displays as a path without a UID, or as the text of the selection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DeadLetterTarget {
-    /// An actor: the one that the message was for, or the one that replied.
+    /// The target actor, or the actor that replied.
     Actor(ActorPath),
-    /// A [`Selection`](crate::Selection) that reached no actor of the type it was told to.
+    /// A [`Selection`](crate::Selection) that matched no actor of the given type.
     Selection(ActorSelection),
 }
 
 impl DeadLetterTarget {
-    /// The path of the actor, with its UID, if it is one.
+    /// The path of the actor, with its UID, if the target is an actor.
     pub fn path(&self) -> Option<&ActorPath> {
         match self {
             Self::Actor(path) => Some(path),
@@ -96,24 +96,24 @@ impl fmt::Display for DeadLetterTarget {
     }
 }
 
-/// How many dead letters a subscriber may be behind.
+/// How many dead letters a subscriber may lag behind.
 const FEED: usize = 1024;
 
 /// A subscription to the dead letters of a system, from [`System::dead_letter_feed`](crate::System::dead_letter_feed).
 ///
-/// It never slows a sender: a subscriber that falls more than a thousand behind loses the oldest, and is told how
-/// many.
+/// It never slows a sender: a subscriber that lags more than 1024 dead letters behind loses the oldest, and
+/// gets their number.
 #[derive(Debug)]
 pub struct DeadLetterFeed {
     receiver: broadcast::Receiver<DeadLetter>,
 }
 
 impl DeadLetterFeed {
-    /// The next dead letter. It waits for one, for ever if the system is gone and none is left.
+    /// The next dead letter. Waits for one; never completes if the system is gone and none is left.
     ///
     /// # Errors
     ///
-    /// [`Lagged`] when this subscriber was too slow; the next call goes on with the oldest that is left.
+    /// [`Lagged`] when this subscriber was too slow; the next call continues with the oldest that is left.
     pub async fn next(&mut self) -> Result<DeadLetter, Lagged> {
         match self.receiver.recv().await {
             Ok(letter) => Ok(letter),
@@ -123,11 +123,11 @@ impl DeadLetterFeed {
     }
 }
 
-/// A [`DeadLetterFeed`] was read too slowly.
+/// A [`DeadLetterFeed`] lost dead letters because it was read too slowly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lagged {
-    /// How many dead letters were lost to this subscriber.
+    /// How many dead letters this subscriber missed.
     pub missed: u64,
 }
 
@@ -142,16 +142,16 @@ impl std::error::Error for Lagged {}
 pub(crate) type Observer = Box<dyn Fn(&Event) + Send + Sync>;
 type Observers = Arc<[Observer]>;
 
-/// Where a system reports its [`Event`]s: to its observers, and as `tracing` events: starts and ends at `DEBUG`, restarts at
-/// `INFO`, losses and failures at `WARN`, an actor that ends as failed at `ERROR`.
+/// Publishes the [`Event`]s of a system: to its observers, and as `tracing` events: starts and ends at
+/// `DEBUG`, restarts at `INFO`, dead letters and failures at `WARN`, an actor that ends as failed at `ERROR`.
 ///
-/// These have no enclosing span, because a runtime may run an actor inside the span of the sender that woke it; they name
-/// the actor in a field.
+/// The `tracing` events have no enclosing span, because a runtime may run an actor inside the span of the
+/// sender that woke it; a field names the actor.
 #[derive(Default)]
 pub(crate) struct Events {
     observers: Observers,
     dead_letters: AtomicU64,
-    /// Made for the first subscriber.
+    /// Created for the first subscriber.
     feed: OnceLock<broadcast::Sender<DeadLetter>>,
 }
 
@@ -168,13 +168,13 @@ impl Events {
         DeadLetterFeed { receiver: self.feed.get_or_init(|| broadcast::Sender::new(FEED)).subscribe() }
     }
 
-    /// A reply that nobody waits for any more.
+    /// A reply whose asker has given up.
     pub(crate) fn asker_gone(&self, target: &dyn Labelled, message: &'static str) {
         let error = Error::new(ErrorKind::AskerGone).about(target).with("message", message);
         self.dead_letter(target, message, &error, || None);
     }
 
-    /// A reply of a handler that had deferred it before: the deferred reply stands.
+    /// A reply of a handler that had already deferred it: the deferred reply takes precedence.
     pub(crate) fn reply_dropped(&self, target: &dyn Labelled, message: &'static str) {
         tracing::warn!(parent: None, actor = %target.label(), message_type = message, "a handler returned a reply after it had deferred it: the deferred reply stands");
     }
@@ -189,7 +189,7 @@ impl Events {
         self.lost(|| DeadLetterTarget::Actor(target.path()), message, error, describe);
     }
 
-    /// The same for a message to actors that are not there.
+    /// The same for a message without a target actor.
     pub(crate) fn lost(
         &self,
         target: impl Fn() -> DeadLetterTarget,

@@ -12,15 +12,15 @@ use crate::mailbox::Ending;
 use crate::system::spawn::start_failure;
 use crate::{Actor, ActorRef, Context, Error, ErrorKind, Result, Spawn, System};
 
-/// The live actor of a name, or a new one: configure it, then await it for the ref. From [`System::get_or_spawn`] and
-/// [`Context::get_or_spawn`].
+/// Gets a live actor by name, or spawns it: configure it, then await the ref. From [`System::get_or_spawn`]
+/// and [`Context::get_or_spawn`].
 #[must_use = "it does nothing before the `.await`: write `system.get_or_spawn(..).await?`"]
 pub struct GetOrSpawn<A: Actor> {
     spawn: Spawn<A>,
 }
 
 impl<A: Actor> GetOrSpawn<A> {
-    /// Configures the spawn, if it comes to one: `.with(|spawn| spawn.bounded(100, Overflow::Block))`.
+    /// Configures the spawn, if there is one: `.with(|spawn| spawn.bounded(100, Overflow::Block))`.
     pub fn with(self, configure: impl FnOnce(Spawn<A>) -> Spawn<A>) -> Self {
         Self { spawn: configure(self.spawn) }
     }
@@ -29,7 +29,7 @@ impl<A: Actor> GetOrSpawn<A> {
         let mut spawn = self.spawn;
         loop {
             let starts = spawn.system().starts().clone();
-            // Before the look: a start that comes after it is not missed.
+            // Registered before the lookup, so a start after it is not missed (lost wake-up).
             let mut started = pin!(starts.notified());
             started.as_mut().enable();
             if let Some(actor) = spawn.existing() {
@@ -38,7 +38,7 @@ impl<A: Actor> GetOrSpawn<A> {
                     Stage::Starting => {
                         of_type::<A>(&actor)?;
                         would_wait_for_itself(&actor)?;
-                        // It starts, or it ends instead. What it is then is looked at again.
+                        // It starts or ends; then it is looked up again.
                         let end = pin!(actor.meta().ended());
                         if let Either::Right((reason, _)) = select(started, end).await
                             && reason.failure().is_some()
@@ -56,7 +56,7 @@ impl<A: Actor> GetOrSpawn<A> {
             }
             match spawn.begin() {
                 Ok(()) => return spawn.await,
-                // Another caller was faster.
+                // Lost the race against another caller.
                 Err(error) if error.kind() == ErrorKind::NameTaken => tokio::task::yield_now().await,
                 Err(error) => return Err(error),
             }
@@ -64,7 +64,7 @@ impl<A: Actor> GetOrSpawn<A> {
     }
 }
 
-/// How far an actor is.
+/// The lifecycle stage of an actor.
 enum Stage {
     Starting,
     Running,
@@ -81,7 +81,7 @@ fn stage(actor: &dyn DynActor) -> Stage {
     }
 }
 
-/// An actor that has started has its native actor.
+/// A started actor has its native actor.
 fn has_started(actor: &dyn DynActor) -> bool {
     actor.meta().is_hosted()
 }
@@ -90,11 +90,11 @@ fn typed<A: Actor>(actor: Arc<dyn DynActor>) -> Result<ActorRef<A>> {
     of_type::<A>(&actor)?;
     match ActorRef::known(actor) {
         Some(actor) => Ok(actor),
-        None => unreachable!("its type was looked at"),
+        None => unreachable!("the type has been checked"),
     }
 }
 
-/// The name belongs to an actor of this type, or this is the error.
+/// Checks the type of the actor that has the name.
 fn of_type<A: Actor>(actor: &Arc<dyn DynActor>) -> Result<()> {
     if ActorRef::<A>::known(actor.clone()).is_some() {
         return Ok(());
@@ -105,7 +105,7 @@ fn of_type<A: Actor>(actor: &Arc<dyn DynActor>) -> Result<()> {
         .with("because", "the name belongs to an actor of another type"))
 }
 
-/// An error when the caller is the actor that it would wait for, or a descendant that this one waits for.
+/// An error when the caller is the actor it would wait for, or a descendant which that actor waits for.
 fn would_wait_for_itself(actor: &Arc<dyn DynActor>) -> Result<()> {
     let mut caller = actor.meta().system().registry().by_number(current::actor());
     while let Some(above) = caller {
@@ -133,13 +133,15 @@ impl<A: Actor> fmt::Debug for GetOrSpawn<A> {
 }
 
 impl System {
-    /// The live actor of this name, or a new one: exactly one lives, however many callers there are.
+    /// Gets the live actor with this name, or spawns it. With any number of concurrent callers, exactly one
+    /// actor is live.
     ///
-    /// A caller that finds the actor starting waits for it, and gets the same error if the start fails. A caller that finds
-    /// it ending waits for its end and spawns the next one. The factory runs at most once for each life.
+    /// A caller that finds the actor starting waits for it, and gets the same error if the start fails. A
+    /// caller that finds it ending waits for its end and spawns the next one. The factory runs at most once
+    /// per incarnation.
     ///
     /// A ref can outlive its actor: a message to an actor that has stopped meanwhile fails with
-    /// [`Stopped`](ErrorKind::Stopped), and `get_or_spawn` again gives the next one.
+    /// [`Stopped`](ErrorKind::Stopped), and calling `get_or_spawn` again returns the next one.
     ///
     /// ```
     /// # use dactor_core::{Actor, Overflow, Result, System};
@@ -155,9 +157,9 @@ impl System {
     ///
     /// # Errors
     ///
-    /// [`NameTaken`](ErrorKind::NameTaken) when the name belongs to an actor of another type, which the context names.
-    /// [`AskedItself`](ErrorKind::AskedItself) in a handler or hook of the very actor that would have to start or end
-    /// first. Otherwise as [`spawn`](Self::spawn).
+    /// [`NameTaken`](ErrorKind::NameTaken) when an actor of another type has the name; the context says which
+    /// type. [`AskedItself`](ErrorKind::AskedItself) in a handler or hook of the actor that would have to
+    /// start or end first, which would be a deadlock. Otherwise as [`spawn`](Self::spawn).
     pub fn get_or_spawn<K, S: IntoActor<K>>(
         &self,
         name: impl Into<String>,
@@ -168,7 +170,7 @@ impl System {
 }
 
 impl<A: Actor> Context<A> {
-    /// The live child of this name, or a new one: see [`System::get_or_spawn`].
+    /// The live child with this name, or a new one: see [`System::get_or_spawn`].
     pub fn get_or_spawn<K, S: IntoActor<K>>(
         &self,
         name: impl Into<String>,

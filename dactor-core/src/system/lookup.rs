@@ -1,4 +1,4 @@
-//! From a path to the actor that lives there, and from an actor's number to its path.
+//! Lookup: actors by path, and paths by id.
 
 use std::any::type_name;
 
@@ -7,16 +7,17 @@ use crate::system::tree::{LiveTree, Node};
 use crate::{Actor, ActorPath, ActorRef, AnyActorRef, Error, ErrorKind, Pid, Result, System};
 
 impl System {
-    /// The live actor at a path. With a UID it is that incarnation or an error. The cost depends on the length of the
-    /// path, not on the number of actors.
+    /// The live actor at a path. A path with a UID matches only that incarnation. O(length of the path),
+    /// independent of the number of actors.
     ///
-    /// A path without an address is looked up here if it names this system; one with another address is not.
+    /// A path without an address is local if it names this system; a path with another address is not
+    /// resolved.
     ///
     /// # Errors
     ///
-    /// - [`NoSuchActor`](ErrorKind::NoSuchActor): no live actor is at the path. The guardians are no actors.
-    /// - [`WrongIncarnation`](ErrorKind::WrongIncarnation): the actor at the path has another UID than the path.
-    /// - [`Unresolved`](ErrorKind::Unresolved): the path is about another system.
+    /// - [`NoSuchActor`](ErrorKind::NoSuchActor): no live actor is at the path. The guardians are not actors.
+    /// - [`WrongIncarnation`](ErrorKind::WrongIncarnation): the actor at the path has another UID.
+    /// - [`Unresolved`](ErrorKind::Unresolved): the path belongs to another system.
     pub fn find(&self, path: &ActorPath) -> Result<AnyActorRef> {
         let error = |kind| Error::new(kind).with("actor", path.to_serialization_format());
         if !path.is_in(self.parts()) {
@@ -55,12 +56,12 @@ impl System {
         })
     }
 
-    /// The live actors of this system, in the order in which they were spawned.
+    /// The live actors of this system, in spawn order.
     pub fn actors(&self) -> Vec<AnyActorRef> {
         self.registry().snapshot().into_iter().map(AnyActorRef::new).collect()
     }
 
-    /// The path of the live actor with this number.
+    /// The path of the live actor with this id.
     pub fn path_of(&self, id: Pid) -> Option<ActorPath> {
         self.registry().by_number(id).map(|actor| actor.path())
     }

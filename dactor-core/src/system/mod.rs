@@ -1,4 +1,4 @@
-//! Where actors live: spawning, events, lookup and shutdown.
+//! The actor system: spawning, events, lookup and shutdown.
 
 pub(crate) mod config;
 pub(crate) mod event;

@@ -1,4 +1,4 @@
-//! What a program does before and after its actors end.
+//! Shutdown phases: tasks that run before and after the actors end.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,9 +17,9 @@ use crate::base::panic::{Panic, discard};
 use crate::system::shutdown_state::ShutdownState;
 use crate::{Error, ErrorKind, Outcome, Result, System};
 
-/// A named step of a [shutdown](System::shutdown), before the actors end or after.
+/// A named phase of a [shutdown](System::shutdown), before or after the actors end.
 ///
-/// Phases run one after the other in the order in which they are given; the tasks of one phase run together.
+/// Phases run sequentially in the given order; the tasks of one phase run concurrently.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Phase {
@@ -28,7 +28,7 @@ pub struct Phase {
     within: Duration,
 }
 
-/// On which side of the end of the actors.
+/// Before or after the actors end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moment {
     Before,
@@ -38,25 +38,25 @@ pub(crate) enum Moment {
 impl Phase {
     const WITHIN: Duration = Duration::from_secs(5);
 
-    /// While the actors still work: stop listening, leave the load balancer, finish requests.
+    /// While the actors still run: stop listening, leave the load balancer, finish requests.
     pub fn before_actors(name: impl Into<Cow<'static, str>>) -> Self {
         Self { name: name.into(), moment: Moment::Before, within: Self::WITHIN }
     }
 
-    /// When the actors have ended: close pools, flush logs.
+    /// After the actors have ended: close pools, flush logs.
     pub fn after_actors(name: impl Into<Cow<'static, str>>) -> Self {
         Self { name: name.into(), moment: Moment::After, within: Self::WITHIN }
     }
 
-    /// How long the phase may take; five seconds if not set. What is not done by then is dropped, and the shutdown
-    /// goes on.
+    /// The timeout of the phase; five seconds by default. Tasks that are not done by then are dropped, and
+    /// the shutdown continues.
     pub fn within(mut self, within: Duration) -> Self {
         self.within = within;
         self
     }
 }
 
-/// Something to do, and its name.
+/// A named task.
 struct Task {
     name: String,
     code: Box<dyn FnOnce() -> TaskFuture + Send>,
@@ -64,7 +64,7 @@ struct Task {
 
 type TaskFuture = Pin<Box<dyn Future<Output = Outcome<()>> + Send>>;
 
-/// The phases of one system, and what is to be done in them.
+/// The phases of one system, and their tasks.
 #[derive(Default)]
 pub(crate) struct Phases {
     plans: Mutex<Vec<Plan>>,
@@ -77,7 +77,7 @@ struct Plan {
 }
 
 impl Phases {
-    /// Phases by their names.
+    /// Checks that the names are unique.
     pub(crate) fn new(phases: Vec<Phase>) -> Result<Self> {
         let mut plans: Vec<Plan> = Vec::with_capacity(phases.len());
         for phase in phases {
@@ -111,7 +111,7 @@ impl Phases {
         Ok(())
     }
 
-    /// Runs the phases of one moment, and reports what was not done. They run once.
+    /// Runs the phases of one moment once, and reports unfinished tasks.
     pub(crate) async fn run(&self, moment: Moment, shutdown: &ShutdownState) {
         while let Some((phase, tasks)) = self.begin(moment) {
             tracing::info!(phase = %phase.name, tasks = tasks.len(), "shutdown");
@@ -133,7 +133,7 @@ impl Phases {
     }
 }
 
-/// A phase that runs. Dropped before its end it is reported, because no other shutdown does the rest of it.
+/// A running phase. Dropped before its end it is reported, because no other shutdown runs the rest.
 struct PhaseGuard<'a> {
     name: Cow<'static, str>,
     shutdown: &'a ShutdownState,
@@ -154,11 +154,11 @@ fn invalid(phase: &str) -> Error {
     Error::new(ErrorKind::InvalidPhase).with("phase", format!("{phase:?}"))
 }
 
-/// Does one task; what it says when it was not done.
+/// Runs one task; the error text when it failed.
 async fn perform(Task { name, code }: Task, within: Duration) -> Option<String> {
     let mut done = Box::pin(AssertUnwindSafe(async { code().await }).catch_unwind());
     let end = timeout(within, &mut done).await;
-    // A task that is given up may panic when it is dropped.
+    // A dropped task may panic.
     discard(done);
     match end {
         Ok(Ok(Ok(()))) => None,
@@ -169,7 +169,7 @@ async fn perform(Task { name, code }: Task, within: Duration) -> Option<String> 
 }
 
 impl System {
-    /// Has something done in a [phase](crate::SystemBuilder::phase) of the shutdown.
+    /// Adds a task to a [phase](crate::SystemBuilder::phase) of the shutdown.
     ///
     /// ```
     /// # use dactor_core::{Phase, System};
@@ -191,7 +191,7 @@ impl System {
     /// # Errors
     ///
     /// [`InvalidPhase`](ErrorKind::InvalidPhase) when there is no such phase, and
-    /// [`SystemShutDown`](ErrorKind::SystemShutDown) when it has begun.
+    /// [`SystemShutDown`](ErrorKind::SystemShutDown) when it has already begun.
     pub fn on_shutdown<F: Future<Output = Outcome<()>> + Send + 'static>(
         &self,
         phase: &str,

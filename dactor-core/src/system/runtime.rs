@@ -1,4 +1,4 @@
-//! The tokio runtime that a call needs.
+//! The tokio runtime of the caller.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use crate::base::panic::contain;
 use crate::{Error, ErrorKind, Result};
 
 thread_local! {
-    /// The last runtime on this thread that has a timer.
+    /// The last runtime with a timer seen on this thread.
     static TIMED: Cell<Option<Id>> = const { Cell::new(None) };
 }
 
-/// The runtime of this thread, which must have its timer enabled.
+/// The current runtime, which must have its timer enabled.
 ///
-/// Actors wait for their children and before restarts, and a shutdown has its deadlines: without a timer they would panic
-/// when it is too late. Tokio has no way to ask, so the first call on each thread tries it.
+/// Actors wait for children and before restarts, and a shutdown has deadlines: without a timer, these would
+/// panic much later. Tokio cannot be asked, so the first call on each thread probes it.
 pub(crate) fn check(call: &'static str) -> Result<Handle> {
     let error = || Error::new(ErrorKind::NoRuntime).with("call", call);
     let runtime = Handle::try_current().map_err(|outside| error().because(outside))?;

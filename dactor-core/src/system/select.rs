@@ -1,4 +1,4 @@
-//! Selections that are used: told something, or asked who is meant.
+//! Using selections: tell, or list the selected actors.
 
 use std::any::type_name;
 use std::fmt;
@@ -9,31 +9,31 @@ use crate::system::event::DeadLetterTarget;
 use crate::system::tree::{LiveTree, Node};
 use crate::{Actor, ActorPath, ActorRef, AnyActorRef, Context, Error, ErrorKind, Result, SentTo, System};
 
-/// The actors that an expression means, whoever they are at the time: from [`System::select`] or [`Context::select`].
+/// The actors that match an expression at the time of use: from [`System::select`] or [`Context::select`].
 ///
-/// It is looked up anew each time it is used, so it can be made before the actors are, and kept while they come and go.
-/// To be sure that it is still the same actor, keep an [`ActorRef`].
+/// It is resolved on each use, so it can be created before the actors are, and kept while they come and go.
+/// To address one incarnation, keep an [`ActorRef`].
 #[derive(Clone)]
 pub struct Selection {
     system: System,
-    /// Where it begins.
+    /// Where resolution starts.
     anchor: Node,
     selection: ActorSelection,
 }
 
 impl Selection {
-    /// Tells a message to every selected actor that is an `A`, and says how many of them accepted it.
+    /// Tells a message to every selected actor that is an `A`, and returns how many of them accepted it.
     ///
-    /// If none of the selected actors is an `A`, or none is selected, the message is a [dead letter](crate::DeadLetter)
-    /// whose [target](crate::DeadLetter::target) is the selection. An actor that refuses its message makes a dead letter
-    /// of its own.
+    /// If no selected actor is an `A`, the message is a [dead letter](crate::DeadLetter) whose
+    /// [target](crate::DeadLetter::target) is the selection. Each actor that refuses the message produces a
+    /// dead letter of its own.
     pub fn tell<A: Actor, M: SentTo<A> + Clone>(&self, message: M) -> usize {
         let mut actors = self.actors::<A>();
         let Some(last) = actors.pop() else {
             self.missed::<A, M>(&message);
             return 0;
         };
-        // In the order in which they were found: the last one gets the message itself.
+        // In match order: the last one gets the message itself, the others get clones.
         let told = actors.iter().filter(|actor| actor.tell(message.clone()).is_ok()).count();
         told + usize::from(last.tell(message).is_ok())
     }
@@ -43,7 +43,7 @@ impl Selection {
         self.identify().iter().filter_map(AnyActorRef::actor_ref).collect()
     }
 
-    /// Who is selected.
+    /// The selected actors, of any type.
     pub fn identify(&self) -> Vec<AnyActorRef> {
         let nodes = self.selection.path().walk(&LiveTree(&self.system), self.anchor.clone()).nodes;
         nodes.into_iter().filter_map(Node::into_actor).map(AnyActorRef::new).collect()
@@ -65,7 +65,7 @@ impl Selection {
     }
 }
 
-/// The selection as a text that [`System::select`] reads, with the path at which it begins.
+/// The selection as text that [`System::select`] parses, including the path at which it starts.
 impl fmt::Display for Selection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.selection.to_serialization_format())
@@ -81,8 +81,8 @@ impl fmt::Debug for Selection {
 impl System {
     /// Selects actors by an expression: `/user/pool/*`, `user/pool/worker-?`, `pekko://bank/user/audit#7`.
     ///
-    /// `*` stands for any number of characters of one name, and `?` for one, except in a text with a scheme: that is a
-    /// URI, in which `?` begins a query. A `..` never leads above the guardian. No actor is looked up yet.
+    /// `*` matches any number of characters of one name, and `?` matches one. In a text with a scheme, which
+    /// is a URI, `?` begins a query. A `..` never leads above the guardian. No actor is looked up yet.
     ///
     /// ```
     /// # use dactor_core::{Actor, Handler, Message, Result, System};
@@ -105,8 +105,8 @@ impl System {
 }
 
 impl<A: Actor> Context<A> {
-    /// Selects actors by an expression that may begin here: `../worker-?`, `child/*`. Otherwise like
-    /// [`System::select`].
+    /// Selects actors by an expression that may be relative to this actor: `../worker-?`, `child/*`.
+    /// Otherwise like [`System::select`].
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The end of all actors of a system: drain, stop and kill within one grace period, and the phases around it.
+//! Shutdown: drains, stops and kills all actors within one grace period, and runs the phases around it.
 
 use std::collections::HashSet;
 use std::future::{Future, poll_fn};
@@ -21,27 +21,29 @@ use crate::system::runtime;
 use crate::system::shutdown_state::Running;
 use crate::{Error, ErrorKind, Result, System};
 
-/// How long actors that were killed may take to reach their next await, however short the grace period is.
+/// How long killed actors may take to reach their next await, even with a shorter grace period.
 const KILLED_WITHIN: Duration = Duration::from_secs(1);
 
 impl System {
-    /// Ends every actor within the [grace period](crate::SystemBuilder::grace): lets them drain, for its first half at the
-    /// longest, then stops them, and from three quarters on kills those that others wait for. Nothing is spawned from there
-    /// on. Around it the [phases](crate::SystemBuilder::phase) run.
+    /// Graceful shutdown: ends every actor within the [grace period](crate::SystemBuilder::grace). Actors
+    /// drain for up to half of it, are then stopped, and from three quarters on, actors that others wait for
+    /// are killed. From the drain on, spawning fails. The [phases](crate::SystemBuilder::phase) run before
+    /// and after.
     ///
-    /// While they drain, the actors accept messages from each other, sent in their handlers and hooks, and refuse those from
-    /// outside, timers and streams among them; so what was accepted goes through all stages of a pipeline. When all of them
-    /// have nothing to do at once, they end. Actors that keep telling themselves or each other something never do: stop
-    /// them in a [phase](crate::Phase::before_actors).
+    /// While draining, actors accept messages that other actors send in handlers and hooks, and refuse
+    /// messages from outside, including timers and streams. So accepted work passes all stages of a pipeline.
+    /// When all actors are idle at once, they end. Actors that keep sending messages to themselves or each
+    /// other never become idle: stop them in a [phase](crate::Phase::before_actors).
     ///
-    /// Children end before their parents, and there is one deadline for all of them. An actor that hangs is killed; those
-    /// above it, which only waited for it, have their `on_stop` in what remains. What is left at seven eighths of the
-    /// grace period is killed without a difference. A grace period of zero kills all at once.
+    /// Children end before their parents, with one deadline for all. A hanging actor is killed; its ancestors
+    /// still run `on_stop` in the remaining time. At seven eighths of the grace period, all remaining actors
+    /// are killed. A grace period of zero kills all actors immediately.
     ///
-    /// [Services](Self::spawn_service) come after all others, in the same way; then each gets half of the grace period.
+    /// [Services](Self::spawn_service) end after all other actors, in the same way; each group then gets half
+    /// of the grace period.
     ///
-    /// It runs in a task of its own and goes on when this future is dropped. All callers, at whatever time, get the same
-    /// result.
+    /// The shutdown runs in a task of its own and continues when this future is dropped. All callers get the
+    /// same result, whenever they call.
     ///
     /// # Errors
     ///
@@ -49,17 +51,18 @@ impl System {
     ///
     /// | context | names |
     /// | --- | --- |
-    /// | `did not drain` | the actors that were still at work after half of the grace period, and were stopped |
-    /// | `did not stop` | those that used up the time after that, and were killed |
-    /// | `killed` | all that were killed in the course of the shutdown, by whatever caller |
-    /// | `could not be killed` | those that live on, because their code never reached an await |
-    /// | `failed` | those that failed meanwhile, among them those whose `on_stop` returned an error |
-    /// | `lost messages` | no actors: how many messages were accepted and not handled, or sent by an actor that was still at work to one that was not |
+    /// | `did not drain` | actors still busy after half of the grace period, which were stopped |
+    /// | `did not stop` | actors that exceeded the time after that, and were killed |
+    /// | `killed` | all actors killed during the shutdown, by any caller |
+    /// | `could not be killed` | actors still running, because their code never reached an await |
+    /// | `failed` | actors that failed during the shutdown, including those whose `on_stop` returned an error |
+    /// | `lost messages` | not actors: how many messages were accepted but not handled, or sent by a busy actor to one that no longer accepted them |
     /// | `phase` | a task of a phase that was not done |
     /// | `second signal` | how many actors a second signal found: see [`shutdown_on_signals`](Self::shutdown_on_signals) |
     ///
-    /// [`AskedItself`](ErrorKind::AskedItself), at once, in a handler or hook of an actor of this system, and in a task of
-    /// a phase: the shutdown could not end before they do. It has begun all the same, and goes on.
+    /// [`AskedItself`](ErrorKind::AskedItself), immediately, in a handler or hook of an actor of this system,
+    /// and in a task of a phase: waiting there would be a deadlock. The shutdown has begun nevertheless, and
+    /// continues.
     ///
     /// ```
     /// # use dactor_core::{Actor, Context, Handler, Message, Outcome};
@@ -74,7 +77,7 @@ impl System {
     /// }
     /// ```
     ///
-    /// [`NoRuntime`](ErrorKind::NoRuntime) outside of a tokio runtime, and in one without a timer.
+    /// [`NoRuntime`](ErrorKind::NoRuntime) outside a tokio runtime, and in one without a timer.
     pub async fn shutdown(&self) -> Result<()> {
         let mut result = pin!(self.shut_down());
         poll_fn(|cx| {
@@ -108,8 +111,8 @@ impl System {
         }
     }
 
-    /// What the task of the shutdown does. Whatever is not as it should be goes into the report at once: another task may
-    /// have to go on with it.
+    /// The body of the shutdown task. Problems go into the report immediately, because another task may have
+    /// to continue it.
     pub(crate) async fn run_shutdown(&self) {
         self.phases().run(Moment::Before, self.shutdown_state()).await;
         self.registry().close();
@@ -119,12 +122,12 @@ impl System {
         let grace = if services.is_empty() { self.grace() } else { self.grace() / 2 };
         self.end(users, grace).await;
         self.end(services, grace).await;
-        // Actors that had ended before, and are still telling it.
+        // Actors that had ended before, and are still notifying their waiters.
         let _ = until(Some(Instant::now() + KILLED_WITHIN), self.all_left()).await;
         self.phases().run(Moment::After, self.shutdown_state()).await;
     }
 
-    /// Ends these actors, which are parents with all their children.
+    /// Ends these actors: parents with all their children.
     async fn end(&self, actors: Vec<Arc<dyn DynActor>>, grace: Duration) {
         let begin = Instant::now();
         let mut left = actors.clone();
@@ -132,7 +135,7 @@ impl System {
         if !grace.is_zero() && !self.drain(&mut left, after(begin, grace, 4)).await {
             self.shutdown_state().report().name("did not drain", &at_work(&left));
             for actor in &left {
-                // One at the top that has nothing to do has drained.
+                // An idle top-level actor has drained.
                 let rests = actor.meta().parent().is_none() && actor.idle_wakes().is_some();
                 actor.signal(if rests { Ending::Drain } else { Ending::Stop });
             }
@@ -150,14 +153,14 @@ impl System {
         report.reasons(&reported);
     }
 
-    /// Lets these actors handle what they have accepted, and end. `false` when some are left.
+    /// Drains these actors. `false` when some are left.
     async fn drain(&self, left: &mut Vec<Arc<dyn DynActor>>, then: Option<Instant>) -> bool {
         left.iter().for_each(|actor| actor.admit_members_only());
         if !until(then, self.all_rest(left)).await {
             *left = unfinished(left);
             return left.is_empty();
         }
-        // One that drains still has its children, and lets them drain when it is done.
+        // A draining actor still has its children, and drains them when it is done.
         let top = left.iter().filter(|actor| actor.meta().parent().is_none());
         top.for_each(|actor| actor.signal(Ending::Drain));
         all_end(left, then).await
@@ -169,7 +172,8 @@ impl System {
         }
     }
 
-    /// Waits until all have nothing to do at once. Accepting messages only from each other, they stay so.
+    /// Waits until all actors are idle at once. They stay idle, because they accept messages only from each
+    /// other.
     async fn all_rest(&self, actors: &[Arc<dyn DynActor>]) {
         let mut first = 0;
         while let Some(busy) = busy(actors, first) {
@@ -179,8 +183,8 @@ impl System {
     }
 }
 
-/// One of them that has something to do. They are looked at twice: if none was woken in between, none had anything to do
-/// when the second look began. Begins at `first`.
+/// The index of a busy actor, searching from `first`. Checks twice: if no actor was woken in between, all
+/// were idle when the second pass began.
 fn busy(actors: &[Arc<dyn DynActor>], first: usize) -> Option<usize> {
     let in_turn = || (first..actors.len()).chain(0..first);
     let mut seen = Vec::with_capacity(actors.len());
@@ -198,14 +202,14 @@ fn busy(actors: &[Arc<dyn DynActor>], first: usize) -> Option<usize> {
     })
 }
 
-/// Waits for the end of these actors, and keeps those that did not end until then.
+/// Waits for these actors to end, and keeps those still running at the deadline.
 async fn all_end(left: &mut Vec<Arc<dyn DynActor>>, then: Option<Instant>) -> bool {
     let ended = until(then, ended(left.iter())).await;
     *left = unfinished(left);
     ended || left.is_empty()
 }
 
-/// Whether it, or an actor above it, was killed already: that is no part of what the shutdown did.
+/// Whether the actor or an ancestor was already killed, and not by the shutdown.
 fn is_being_killed(actor: &Arc<dyn DynActor>) -> bool {
     successors(Some(actor), |actor| actor.meta().parent()).any(|actor| actor.ending() == Ending::Kill)
 }
@@ -214,7 +218,7 @@ fn unfinished(actors: &[Arc<dyn DynActor>]) -> Vec<Arc<dyn DynActor>> {
     actors.iter().filter(|actor| !actor.meta().has_ended()).cloned().collect()
 }
 
-/// Those that have something to do, and do not merely wait for their children.
+/// The actors that are busy, and not merely waiting for their children.
 fn at_work(left: &[Arc<dyn DynActor>]) -> Vec<Arc<dyn DynActor>> {
     let asked = || left.iter().filter(|actor| actor.ending() != Ending::None);
     let waiting: HashSet<_> =
@@ -247,7 +251,7 @@ mod tests {
         let actor = system.spawn(Echo).await.unwrap();
         actor.stop();
         told.recv().await.unwrap();
-        // It is gone from the registry, and its reason is not there yet.
+        // It has left the registry, but its stop reason is not set yet.
         assert_eq!(system.registry().len(), 0);
         assert!(actor.stop_reason().is_none());
         let mut shutdown = pin!(system.shutdown());
@@ -261,7 +265,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn services_get_half_of_the_grace_period() {
         let quarter = Duration::from_secs(1);
-        // What hangs is killed at three quarters of the time that it has.
+        // A hanging actor is killed at three quarters of its time.
         for (service, quarters) in [(false, 3), (true, 6)] {
             let system = testbed::system(|builder| builder.grace(quarter * if service { 8 } else { 4 }));
             let user = system.spawn(Echo).await.unwrap();

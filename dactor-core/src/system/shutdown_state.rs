@@ -1,4 +1,4 @@
-//! The state of the shutdown of a system, and its report.
+//! The state of a system's shutdown, and its report.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -13,24 +13,23 @@ use crate::base::panic::contain;
 use crate::kernel::actor_core::DynActor;
 use crate::{Error, ErrorKind, Result, StopReason, System};
 
-/// The shutdown of one system. It runs in a task of its own, once: whoever asks for it, and however often, awaits its
-/// result. So it goes on when the caller is dropped, and also when the caller is an actor of the system, which ends in its
-/// course.
+/// The shutdown of one system. It runs once, in a task of its own, and every caller awaits its result. So it
+/// continues when the caller is dropped, or is an actor of the system and ends during the shutdown.
 #[derive(Debug)]
 pub(crate) struct ShutdownState {
     stage: watch::Sender<Stage>,
     report: Mutex<Report>,
-    /// An actor has nothing to do any more, or has ended.
+    /// An actor became idle, or has ended.
     changed: Notify,
-    /// Messages that were accepted and not handled.
+    /// Messages accepted but not handled.
     accepted: AtomicU64,
-    /// Messages that an actor of the system sent to one that had been told to end.
+    /// Messages sent by an actor of the system to an actor that was already stopping.
     sent: AtomicU64,
 }
 
 #[derive(Debug)]
 enum Stage {
-    /// Not begun, or the runtime that ran it has ended: the next caller goes on with it.
+    /// Not begun, or its runtime has ended: the next caller continues it.
     Open,
     /// In this task, once it has been polled.
     Running(Option<task::Id>),
@@ -61,19 +60,19 @@ impl ShutdownState {
         })
     }
 
-    /// The result of the shutdown, whoever asks for it.
+    /// The result of the shutdown, for any caller.
     pub(crate) async fn done(&self) -> Result<()> {
         let mut stages = self.stage.subscribe();
         loop {
             if let Stage::Done(result) = &*stages.borrow_and_update() {
                 return result.clone();
             }
-            // The sender is in the same place as this future.
+            // The sender lives as long as this future.
             let _ = stages.changed().await;
         }
     }
 
-    /// Waits as long as it runs.
+    /// Waits while it is running.
     pub(crate) async fn runs(&self) -> Option<Result<()>> {
         let mut stages = self.stage.subscribe();
         match &*stages.wait_for(|stage| !matches!(stage, Stage::Running(_))).await.ok()? {
@@ -82,7 +81,7 @@ impl ShutdownState {
         }
     }
 
-    /// Whether this is called by the shutdown itself, in a phase.
+    /// Whether the caller is the shutdown task itself, in a phase.
     pub(crate) fn is_own_task(&self) -> bool {
         matches!(&*self.stage.borrow(), Stage::Running(Some(id)) if task::try_id() == Some(*id))
     }
@@ -104,7 +103,7 @@ impl ShutdownState {
         self.sent.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Adds what was lost. Messages that actors send when all is over, in their last hooks, are not counted alone.
+    /// Adds lost messages. Messages that actors send in their last hooks do not count on their own.
     fn report_losses(&self) {
         let (accepted, sent) = (self.accepted.load(Ordering::Relaxed), self.sent.load(Ordering::Relaxed));
         let mut report = self.report();
@@ -118,7 +117,7 @@ impl ShutdownState {
     }
 }
 
-/// A shutdown that runs. One that is dropped before its end, because its runtime has ended, is open again.
+/// A running shutdown. Dropped before its end, because its runtime has ended, it is open again.
 pub(crate) struct Running(pub(crate) System);
 
 impl Running {
@@ -147,7 +146,7 @@ impl Drop for Running {
     }
 }
 
-/// What did not go as it should: nothing, in an orderly shutdown.
+/// What went wrong: empty after an orderly shutdown.
 #[derive(Debug, Default)]
 pub(crate) struct Report(Vec<(&'static str, String)>);
 
@@ -156,14 +155,14 @@ impl Report {
         self.0.push((what, text.to_string()));
     }
 
-    /// Names actors, if there are any.
+    /// Lists actors, if there are any.
     pub(crate) fn name(&mut self, what: &'static str, actors: &[Arc<dyn DynActor>]) {
         if !actors.is_empty() {
             self.add(what, list(actors, |actor| actor.label()));
         }
     }
 
-    /// Looks at how these actors ended.
+    /// Adds the stop reasons of these actors.
     pub(crate) fn reasons(&mut self, actors: &[Arc<dyn DynActor>]) {
         let having = |wanted: fn(&StopReason) -> bool| {
             let ended = actors.iter().filter(|actor| actor.meta().stop_reason().is_some_and(wanted));
@@ -176,7 +175,7 @@ impl Report {
         }
     }
 
-    /// What the callers get.
+    /// The result for the callers.
     pub(crate) fn result(&self, system: &System) -> Result<()> {
         if self.0.is_empty() {
             return Ok(());
@@ -186,7 +185,7 @@ impl Report {
     }
 }
 
-/// A failure with its causes. Their text comes from the user.
+/// A failure with its causes, whose text is user code.
 fn failure(actor: &Arc<dyn DynActor>) -> String {
     let text = || {
         let error = actor.meta().stop_reason().and_then(|reason| reason.failure())? as &dyn StdError;

@@ -1,4 +1,4 @@
-//! The signals by which an operating system asks a program to end.
+//! Shutdown on operating system signals.
 
 use std::future::Future;
 use std::pin::pin;
@@ -10,12 +10,13 @@ use crate::mailbox::Ending;
 use crate::{Error, ErrorKind, Result, System};
 
 impl System {
-    /// Waits until the program is asked to end, by SIGTERM or SIGINT, and then [shuts down](Self::shutdown). A second
-    /// signal kills the actors that are left, and the result is an error. A third one ends the wait at once: this returns
-    /// while the shutdown goes on.
+    /// Waits for SIGTERM or SIGINT, and then [shuts down](Self::shutdown). A second signal kills the
+    /// remaining actors, and the result is an error. A third signal ends the wait immediately: this returns
+    /// while the shutdown continues.
     ///
-    /// The signals are caught from this call on, not only when it is awaited, and for the rest of the program's life: it
-    /// is the last thing of a `main`, or runs beside it. It also returns, with the same result, when the system is shut down otherwise.
+    /// Signals are caught from this call on, even before it is awaited, and until the process exits: use it
+    /// at the end of `main`, or in a task beside it. It also returns, with the same result, when the system
+    /// is shut down otherwise.
     ///
     /// ```no_run
     /// # async fn program(system: dactor_core::System) -> dactor_core::Result<()> {
@@ -27,8 +28,8 @@ impl System {
     ///
     /// # Errors
     ///
-    /// Those of [`shutdown`](Self::shutdown), and [`NoRuntime`](ErrorKind::NoRuntime) where signals cannot be caught:
-    /// it takes a tokio runtime with its I/O enabled.
+    /// Those of [`shutdown`](Self::shutdown), and [`NoRuntime`](ErrorKind::NoRuntime) where signals cannot be
+    /// caught: this needs a tokio runtime with I/O enabled.
     pub fn shutdown_on_signals(&self) -> impl Future<Output = Result<()>> + Send + 'static {
         let (system, signals) = (self.clone(), catch());
         async move {
@@ -55,7 +56,7 @@ impl System {
         }
     }
 
-    /// Kills what is left, and lets nothing begin any more.
+    /// Kills all remaining actors, and prevents further spawns.
     fn kill_all(&self) {
         self.registry().close();
         let left = self.registry().snapshot();

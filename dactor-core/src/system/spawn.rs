@@ -20,7 +20,8 @@ use crate::path::Guardian;
 use crate::system::runtime;
 use crate::{Actor, ActorRef, Error, ErrorKind, Inbound, Result, Shed, StopReason, Supervision, System};
 
-/// A spawn: configure it, then await it for the ref. It is a future, so `block_on` and `tokio::spawn` take it as it is.
+/// A spawn: configure it, then await the ref. It is a future, so `block_on` and `tokio::spawn` accept it
+/// directly.
 #[must_use = "nothing is spawned before the `.await`: write `system.spawn(..).await?`"]
 pub struct Spawn<A: Actor> {
     stage: Stage<A>,
@@ -34,15 +35,15 @@ enum Stage<A: Actor> {
     Over,
 }
 
-/// What is to be spawned.
+/// The configuration of a spawn.
 struct Plan<A: Actor> {
     system: System,
-    /// Until the actor is registered.
+    /// `None` once the actor is registered.
     factory: Option<Factory<A>>,
     name: Option<Arc<str>>,
     guardian: Guardian,
     parent: Option<Arc<dyn DynActor>>,
-    /// Of the parent's children: a restart of the parent begins another.
+    /// The generation of the parent's children: a restart of the parent starts another.
     generation: u32,
     supervision: Option<Supervision>,
     limit: Limit,
@@ -82,58 +83,60 @@ impl<A: Actor> Spawn<A> {
         }
     }
 
-    /// Gives the actor a name, unique among the live children of its parent, or at the top of its system.
+    /// Names the actor. The name must be unique among the live children of its parent, or among the top-level
+    /// actors.
     ///
-    /// Any text can be a name, except the empty one, `.` and `..`, and what begins with `$`. It is what
-    /// [`ActorRef::name`], [`System::get`] and [`Context::child`](crate::Context::child) know the actor by. In the actor's
-    /// path it is the last segment, where characters that a path may not contain are
-    /// [escaped](crate::path::PathSegment::escape): `Benjamin Franklin` is `pekko://bank/user/Benjamin%20Franklin`.
+    /// Any text is a valid name, except the empty text, `.`, `..`, and names that begin with `$`.
+    /// [`ActorRef::name`], [`System::get`] and [`Context::child`](crate::Context::child) use it unchanged. In
+    /// the actor's path it is the last segment, where characters that a path may not contain are
+    /// [escaped](crate::path::PathSegment::escape): `Benjamin Franklin` is
+    /// `pekko://bank/user/Benjamin%20Franklin`.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.plan().name = Some(Arc::from(name.into()));
         self
     }
 
-    /// How its failures are met, whatever its parent's [`supervision`](Actor::supervision) says.
+    /// The supervision strategy for this actor, overriding its parent's [`supervision`](Actor::supervision).
     pub fn supervision(mut self, supervision: Supervision) -> Self {
         self.plan().supervision = Some(supervision);
         self
     }
 
-    /// Bounds the mailbox: it holds this many messages, not counting the one in hand.
+    /// Bounds the mailbox to this many messages, not counting the one being handled.
     pub fn bounded(mut self, capacity: usize, overflow: Overflow) -> Self {
         let plan = self.plan();
         plan.limit = Limit { capacity, overflow, ..plan.limit };
         self
     }
 
-    /// Leaves the mailbox unbounded, whatever the system's default is.
+    /// Makes the mailbox unbounded, overriding the system's default.
     pub fn unbounded(mut self) -> Self {
         let plan = self.plan();
         plan.limit = Limit { shed: plan.limit.shed, ..Limit::NONE };
         self
     }
 
-    /// Refuses new messages while the mailbox is too long or too slow, bounded or not.
+    /// Load shedding: refuses new messages while the mailbox is too long or too slow, bounded or not.
     pub fn shed(mut self, shed: Shed) -> Self {
         self.plan().limit.shed = Some(shed);
         self
     }
 
-    /// How many messages the actor may [stash](crate::Context::stash): 1000 unless this says otherwise.
+    /// The capacity of the [stash](crate::Context::stash): 1000 messages by default.
     pub fn stash(mut self, capacity: usize) -> Self {
         self.plan().stash = capacity;
         self
     }
 
-    /// Lets an interceptor see every message that the actor is about to handle, behind those of the system.
+    /// Adds an inbound interceptor, after those of the system.
     pub fn inbound(mut self, interceptor: impl Inbound) -> Self {
         self.plan().inbound.push(Arc::new(interceptor));
         self
     }
 }
 
-/// What only an actor that was spawned has. A spawn never has it: these methods are here so that the compiler can say
-/// what is missing.
+/// Methods of a spawned actor. A spawn never has them: they exist only to make the compiler name the missing
+/// `.await`.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "the actor is not spawned yet",
@@ -170,7 +173,7 @@ impl<A: Actor> Spawn<A> {
         &self.plan().system
     }
 
-    /// The live actor that has the name.
+    /// The live actor with this name.
     pub(super) fn existing(&mut self) -> Option<Arc<dyn DynActor>> {
         let Plan { system, name, guardian, parent, .. } = self.plan();
         let name = name.as_deref()?;
@@ -180,7 +183,7 @@ impl<A: Actor> Spawn<A> {
         }
     }
 
-    /// Registers the actor, so that others find it starting. After an error the spawn is as it was.
+    /// Registers the actor, so that other callers find it starting. After an error the spawn is unchanged.
     pub(super) fn begin(&mut self) -> Result<()> {
         let starting = self.plan().begin()?;
         self.stage = Stage::Starting(starting);
@@ -189,7 +192,7 @@ impl<A: Actor> Spawn<A> {
 }
 
 impl<A: Actor> Plan<A> {
-    /// Registers the actor. What was to be spawned is still there after an error.
+    /// Registers the actor. After an error the plan is unchanged.
     fn begin(&mut self) -> Result<Starting<A>> {
         runtime::check("spawn")?;
         if let Some(name) = &self.name {
@@ -198,7 +201,7 @@ impl<A: Actor> Plan<A> {
         let limit = self.limit.check()?;
         let mut outbound = self.system.outbound().clone();
         if !self.inbound.is_empty() || self.system.inbound().is_some() {
-            // A message to this actor says who sent it.
+            // Messages to this actor carry their sender.
             outbound.get_or_insert_with(|| Arc::new([]));
         }
         let meta = ActorMeta::new(

@@ -28,10 +28,10 @@ use crate::{
     Result, Spawn, Supervision,
 };
 
-/// A world of actors on one backend. Cheap to clone; every clone is the same system.
+/// A system of actors on one backend. Cheap to clone; all clones are the same system.
 ///
-/// Systems are independent: two in one process, on the same backend or on different ones, never collide, and
-/// their actors can hold each other's refs.
+/// Systems are independent: two systems in one process, on the same or different backends, do not interfere,
+/// and their actors can hold each other's refs.
 #[derive(Clone)]
 pub struct System {
     inner: Arc<Inner>,
@@ -39,9 +39,9 @@ pub struct System {
 
 struct Inner {
     parts: ActorPathParts,
-    /// How long the address is in a path.
+    /// The length of the address in a path.
     address_length: usize,
-    /// Below which actors are spawned.
+    /// The default guardian for spawns.
     guardian: Guardian,
     backend: Box<dyn Backend>,
     grace: Duration,
@@ -50,7 +50,7 @@ struct Inner {
     inbound: Chain<dyn Inbound>,
     outbound: Chain<dyn Outbound>,
     supervision: Supervision,
-    /// Of the actors at the top that are restarted together: those of the users, and the system's own.
+    /// Restart history of the top-level actors that are restarted together: user actors, and services.
     users: Mutex<Record>,
     services: Mutex<Record>,
     phases: Phases,
@@ -58,13 +58,12 @@ struct Inner {
     events: Events,
     registry: Registry,
     random: Random,
-    /// An actor has started.
+    /// Notified when an actor has started.
     starts: Arc<Notify>,
 }
 
 impl System {
-    /// Starts to configure a system: with its name, or with an [`ActorSystemConfig`] that says more about how its actors
-    /// are addressed.
+    /// Configures a system: with a name, or with an [`ActorSystemConfig`] for other parts of its address.
     pub fn builder(config: impl Into<ActorSystemConfig>) -> SystemBuilder {
         SystemBuilder::new(config.into())
     }
@@ -74,7 +73,7 @@ impl System {
         self.inner.parts.system()
     }
 
-    /// The first part of the paths of its actors: scheme, name and where it is reached.
+    /// The common prefix of its actors' paths: scheme, name, host and port.
     pub fn parts(&self) -> &ActorPathParts {
         &self.inner.parts
     }
@@ -91,19 +90,19 @@ impl System {
 
     /// Spawns an actor from a factory, which lets it be restarted, or from a value.
     ///
-    /// Await it for the ref: the actor has started by then. `on_start` runs in the awaiting task, so dropping
+    /// Awaiting it returns the ref of the started actor. `on_start` runs in the awaiting task, so dropping
     /// the future before it is ready abandons the actor.
     pub fn spawn<K, S: IntoActor<K>>(&self, actor: S) -> Spawn<S::Actor> {
         Spawn::new(self.clone(), actor.into_factory(), self.inner.guardian, None)
     }
 
-    /// Spawns an actor that serves the others, under `/system`. In a [shutdown](Self::shutdown) it ends after all of
-    /// them, and it is out of reach of [`get`](Self::get).
+    /// Spawns a service: an actor under `/system` that serves other actors. In a [shutdown](Self::shutdown)
+    /// it ends after all user actors. [`get`](Self::get) does not find it.
     pub fn spawn_service<K, S: IntoActor<K>>(&self, actor: S) -> Spawn<S::Actor> {
         Spawn::new(self.clone(), actor.into_factory(), Guardian::System, None)
     }
 
-    /// The live actor of this name at the top, if there is one and it is an `A`.
+    /// The live top-level actor with this name, if it is an `A`.
     pub fn get<A: Actor>(&self, name: &str) -> Option<ActorRef<A>> {
         ActorRef::known(self.inner.registry.get(self.inner.guardian, name)?)
     }
@@ -113,12 +112,12 @@ impl System {
         self.inner.random.seed()
     }
 
-    /// How many actors live here.
+    /// The number of live actors.
     pub fn actor_count(&self) -> usize {
         self.inner.registry.len()
     }
 
-    /// Subscribes to the messages that are not handled from now on.
+    /// Subscribes to dead letters from now on.
     ///
     /// ```
     /// # use dactor_core::System;
@@ -138,17 +137,17 @@ impl System {
         self.inner.events.subscribe()
     }
 
-    /// How many messages were not handled so far: see [`DeadLetter`](crate::DeadLetter).
+    /// The number of dead letters so far: see [`DeadLetter`](crate::DeadLetter).
     pub fn dead_letter_count(&self) -> u64 {
         self.inner.events.dead_letter_count()
     }
 
-    /// Waits until every actor that lives now has ended.
+    /// Waits until every currently live actor has ended.
     ///
     /// # Errors
     ///
-    /// The failure of the actor that failed first. The others have ended, too, by then. In a handler or hook of one of
-    /// these actors it is [`AskedItself`](ErrorKind::AskedItself), at once.
+    /// The failure of the actor that failed first; all others have ended by then, too.
+    /// [`AskedItself`](ErrorKind::AskedItself), immediately, in a handler or hook of one of these actors.
     pub async fn wait_all(&self) -> Result<()> {
         let live = self.inner.registry.snapshot();
         let mut ends: FuturesUnordered<_> = live.iter().map(|actor| actor.meta().ended()).collect();
@@ -164,8 +163,8 @@ impl System {
         .await
     }
 
-    /// What a poll gave, unless it is pending and is a poll in the turn of an actor of this system: what is awaited there
-    /// would come only after that turn.
+    /// Returns the result of a poll, or an error if it is pending within the turn of an actor of this system:
+    /// the result would only come after that turn.
     pub(crate) fn poll_outside_turns<T>(&self, call: &'static str, polled: Poll<T>) -> Poll<Result<T>> {
         match (polled, current::actor()) {
             (Poll::Ready(ready), _) => Poll::Ready(Ok(ready)),
@@ -177,7 +176,7 @@ impl System {
         }
     }
 
-    /// How long the path of a guardian is.
+    /// The length of a guardian's path.
     pub(crate) fn guardian_length(&self, guardian: Guardian) -> usize {
         self.inner.address_length + "/".len() + guardian.as_str().len()
     }
@@ -215,7 +214,7 @@ impl System {
         record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The actors right below a guardian, in the order of their birth.
+    /// The top-level actors below a guardian, in spawn order.
     pub(crate) fn top_level(&self, guardian: Guardian) -> Vec<Arc<dyn DynActor>> {
         let mut top = self.inner.registry.top_level(guardian);
         top.sort_by_key(|actor| actor.pid());
@@ -243,12 +242,12 @@ impl System {
         &self.inner.starts
     }
 
-    /// Whether it is an actor that lives here.
+    /// Whether an actor with this id is live here.
     pub(crate) fn has_actor(&self, pid: Pid) -> bool {
         pid != Pid::NOBODY && self.inner.registry.by_number(pid).is_some()
     }
 
-    /// Takes a new actor in, under its name: see [`Registry::register`].
+    /// Registers a new actor under its name: see [`Registry::register`].
     pub(crate) fn register(&self, actor: Arc<dyn DynActor>, generation: u32) -> Result<Registration> {
         self.inner.registry.register(&actor, generation).map_err(|refused| {
             let error = match refused {

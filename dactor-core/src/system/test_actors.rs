@@ -1,4 +1,4 @@
-//! Actors that no task runs, for tests of the code around them.
+//! Actors without a running task, for unit tests.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub(crate) fn system() -> System {
     System::builder("test-actors").backend(NoBackend).build().unwrap()
 }
 
-/// One at the top.
+/// A top-level actor.
 pub(crate) fn test_actor(system: &System, guardian: Guardian) -> Arc<ActorCore<TestActor>> {
     let meta = ActorMeta::new(None, system.clone(), guardian, None, None).unwrap();
     Arc::new(ActorCore { mailbox: Mailbox::new(None), meta })

@@ -1,4 +1,4 @@
-//! The live actors of a system as a tree to find one's way in.
+//! The live actors of a system as a tree, for navigation.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::path::generated::GeneratedName;
 use crate::path::{ActorTree, ActorUid, Guardian, SegmentPattern};
 use crate::{Pid, System};
 
-/// A place in the tree. Only an actor has a mailbox: the root and the guardians are where its branches begin.
+/// A node of the tree. Only actors have a mailbox: the root and the guardians merely group them.
 #[derive(Clone)]
 pub(crate) enum Node {
     Root,
@@ -33,7 +33,7 @@ impl Node {
         }
     }
 
-    /// Whether the actor is right below.
+    /// Whether the actor is a direct child.
     fn is_parent_of(&self, actor: &ActorMeta) -> bool {
         match (self, actor.parent()) {
             (Self::Guardian(guardian), None) => actor.guardian() == *guardian,
@@ -57,7 +57,7 @@ impl Hash for Node {
     }
 }
 
-/// The tree of a system. Nothing is locked from one step to the next: actors may come and go between them.
+/// The tree of a system. No lock is held between steps: actors may come and go.
 pub(crate) struct LiveTree<'a>(pub(crate) &'a System);
 
 impl ActorTree for LiveTree<'_> {
@@ -76,11 +76,11 @@ impl ActorTree for LiveTree<'_> {
     fn child(&self, node: &Node, name: &str, uid: Option<ActorUid>) -> Option<Node> {
         let child = match (GeneratedName::number_in(name), node) {
             (_, Node::Root) => {
-                // Nothing lives below `/temp`.
+                // No actors exist below `/temp`.
                 let guardian = [Guardian::User, Guardian::System].into_iter().find(|it| it.as_str() == name);
                 return guardian.filter(|_| uid.is_none()).map(Node::Guardian);
             }
-            // The name says which one it is, so nobody has to keep it.
+            // A generated name encodes the id, so it needs no table.
             (Some(number), _) => self
                 .0
                 .registry()

@@ -1,15 +1,17 @@
-//! Watches that are set from outside of the watcher.
+//! Watches set from outside the watcher.
 
 use crate::actor::context::check_watch;
 use crate::actor::watch::WatchRequest;
 use crate::{ActorPath, ActorRef, Handler, Result, System, Terminated, Watchable};
 
 impl System {
-    /// Lets an actor [watch](crate::Context::watch) another one, as if it had done so itself: it gets one [`Terminated`] when
-    /// the other ends, or at once if the other has ended already, and may [unwatch](crate::Context::unwatch) it.
+    /// Makes an actor [watch](crate::Context::watch) another, as if it had done so itself: it gets one
+    /// [`Terminated`] when the other ends, or immediately if it has already ended, and may
+    /// [unwatch](crate::Context::unwatch) it.
     ///
-    /// The watch begins when its turn comes, behind the messages that the watcher has got before. It takes no room in the
-    /// watcher's mailbox, and an end in between is not missed. The watcher and the other actor may be of any system.
+    /// The request is queued behind the messages already in the watcher's mailbox, without needing room in
+    /// it. If the other actor ends in between, the notice is not lost. The two actors may belong to any
+    /// systems.
     ///
     /// ```
     /// # use dactor_core::{Actor, ActorRef, Handler, Recipient, Message, Result, System, Terminated};
@@ -21,8 +23,8 @@ impl System {
     ///
     /// # Errors
     ///
-    /// [`InvalidWatch`](crate::ErrorKind::InvalidWatch) for an actor that would watch itself, and [`Stopped`](crate::ErrorKind::Stopped) when
-    /// the watcher is stopping or has stopped.
+    /// [`InvalidWatch`](crate::ErrorKind::InvalidWatch) when an actor would watch itself, and
+    /// [`Stopped`](crate::ErrorKind::Stopped) when the watcher is stopping or has stopped.
     pub fn watch<A: Handler<Terminated>>(
         &self,
         watcher: &ActorRef<A>,
@@ -34,7 +36,7 @@ impl System {
         watcher.core.notify(request).map_err(|_| watcher.core.stopped(std::any::type_name::<Terminated>()))
     }
 
-    /// Lets an actor watch the live actor at a path of this system: see [`watch`](Self::watch).
+    /// Makes an actor watch the live actor at a path of this system: see [`watch`](Self::watch).
     ///
     /// # Errors
     ///

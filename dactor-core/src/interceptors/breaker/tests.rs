@@ -40,7 +40,7 @@ async fn every_state_and_every_report() {
     ] {
         let mut machine = Machine { epoch: 7, state };
         machine.report(6, report, now, policy);
-        assert_eq!(machine, Machine { epoch: 7, state }, "an old epoch says nothing: {state:?} {report:?}");
+        assert_eq!(machine, Machine { epoch: 7, state }, "an old epoch is ignored: {state:?} {report:?}");
         machine.report(7, report, now, policy);
         assert_eq!(machine, Machine { epoch: 7 + u64::from(changes), state: after }, "{state:?} {report:?}");
     }
@@ -105,7 +105,7 @@ async fn a_probe_that_is_dropped_or_cancelled_releases_its_place() {
     assert_eq!((echo.ask(Say(1)).await.unwrap(), breaker.state()), (1, BreakerState::Closed));
 }
 
-/// Refuses the first.
+/// Refuses the first message.
 #[derive(Default)]
 struct Refuse(AtomicU64, Option<Duration>);
 

@@ -1,4 +1,4 @@
-//! The account of a rate limit: what was charged, and what can still be given back.
+//! The ledger of a rate limit: open charges, which can still be refunded.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,33 +11,33 @@ use governor::nanos::Nanos;
 use governor::state::{NotKeyed, StateStore};
 use governor::{Quota, RateLimiter};
 
-/// A message may pass.
+/// An admitted message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Charge {
-    /// Names the charge, to give it back.
+    /// Identifies the charge, to refund it.
     pub(super) id: u64,
-    /// How long the message waits.
+    /// How long the message is delayed.
     pub(super) wait: Duration,
 }
 
-/// Decides by the generic cell rate algorithm of `governor`, whose state is one time: that at which the bucket is empty
-/// again. A charge in the middle cannot be subtracted from it, so the charges of messages that have not left yet are
-/// kept, and the state is computed again from those that remain.
+/// Decides by governor's generic cell rate algorithm (GCRA), whose state is a single time: when the bucket is
+/// empty again. A charge in the middle cannot be subtracted from it, so charges of messages that have not
+/// left yet are kept, and the state is recomputed from the remaining ones.
 pub(super) struct Ledger {
     limiter: Limiter,
     time: Register,
-    /// After all charges.
+    /// The state after all charges.
     state: Register,
-    /// After the charges whose time has passed.
+    /// The state after the charges whose time has passed.
     base: Nanos,
     interval: Nanos,
-    /// The others, by number and time. Both only grow.
+    /// Open charges, by id and time. Both only grow.
     open: VecDeque<(u64, Nanos)>,
     next: u64,
-    /// The charges before this one are in the base.
+    /// Charges before this one are part of the base.
     closed: u64,
-    /// The last charge that found the bucket less full than one message: an earlier charge has run out by then, at least
-    /// in part, and is not given back.
+    /// The last charge that found room for more than one message in the bucket: earlier charges have at least
+    /// partly leaked by then, and are not refunded.
     refilled_at: u64,
     is_stale: bool,
 }
@@ -61,13 +61,14 @@ impl Ledger {
         }
     }
 
-    /// Charges a message, now or at the time at which it may pass if it can wait. Otherwise the time to wait.
+    /// Charges a message, now or, if it can wait, at the time it may pass. Otherwise returns the time to
+    /// wait.
     pub(super) fn charge(&mut self, now: Nanos, can_wait: bool) -> Result<Charge, Duration> {
         self.close(now);
         if self.is_stale {
             self.recompute();
         }
-        // A message does not overtake the one that waits before it.
+        // A message does not overtake one that waits before it.
         let last = self.open.back().map(|(_, time)| *time).filter(|_| can_wait);
         let mut time = last.map_or(now, |last| last.max(now));
         if let Err(earliest) = self.check(time) {
@@ -83,7 +84,7 @@ impl Ledger {
         Ok(Charge { id, wait: time.saturating_sub(now).into() })
     }
 
-    /// The message did not get through.
+    /// Refunds a message that did not get through.
     pub(super) fn refund(&mut self, id: u64) {
         if let Ok(index) = self.open.binary_search_by_key(&id, |(id, _)| *id) {
             self.open.remove(index);
@@ -94,7 +95,7 @@ impl Ledger {
         }
     }
 
-    /// Settles the charges whose time has passed.
+    /// Moves charges whose time has passed into the base.
     fn close(&mut self, now: Nanos) {
         while let Some((id, time)) = self.open.front().copied().filter(|(_, time)| *time < now) {
             self.open.pop_front();
@@ -111,20 +112,20 @@ impl Ledger {
         self.state.set(self.base);
         for index in 0..self.open.len() {
             let (_, time) = self.open[index];
-            // Fewer charges than when it was let pass: it passes again.
+            // Fewer charges than when it was admitted: it passes again.
             let _ = self.check(time);
         }
     }
 
-    /// Charges a message at this time, or gives the time at which one may pass.
+    /// Charges a message at this time, or returns the time at which one may pass.
     fn check(&self, time: Nanos) -> Result<(), Nanos> {
         self.time.set(time);
         self.limiter.check().map_err(|too_many| too_many.earliest_possible())
     }
 }
 
-/// A time that is set and read under the lock of the ledger: the clock of the limiter, which shows tokio's time or a time
-/// to come, and its state.
+/// A time read and written under the ledger's lock: the limiter's state, and its clock, which shows tokio's
+/// time or a future time.
 #[derive(Debug, Clone, Default)]
 struct Register(Arc<AtomicU64>);
 
@@ -181,14 +182,14 @@ mod tests {
     fn what_is_given_back_is_not_waited_for() {
         let mut ledger = ledger(1);
         assert_eq!([0; 4].map(|now| wait(&mut ledger, now)), [0, T, 2 * T, 3 * T]);
-        // In the order in which they came, as when they time out.
+        // In FIFO order, as when they time out.
         for id in 1..4 {
             ledger.refund(id);
         }
         assert_eq!(wait(&mut ledger, 0), T);
         ledger.refund(4);
         ledger.refund(4);
-        assert_eq!(wait(&mut ledger, 10), T - 10, "it is given back once");
+        assert_eq!(wait(&mut ledger, 10), T - 10, "a charge is refunded once");
     }
 
     #[test]
@@ -196,7 +197,7 @@ mod tests {
         let mut ledger = ledger(1);
         assert_eq!([0; 3].map(|now| wait(&mut ledger, now)), [0, T, 2 * T]);
         ledger.refund(1);
-        assert_eq!(wait(&mut ledger, 0), 3 * T, "the one before it leaves at 200");
+        assert_eq!(wait(&mut ledger, 0), 3 * T, "the message before it leaves at 200");
     }
 
     #[test]
@@ -206,7 +207,7 @@ mod tests {
         assert_eq!([1000; 3].map(|now| wait(&mut ledger, now)), [0, 0, T]);
         ledger.refund(0);
         assert_eq!(wait(&mut ledger, 1000), 2 * T);
-        // One whose time has passed, and of which nothing has run out yet, is.
+        // A charge whose time has passed, but has not leaked yet, is refunded.
         let mut ledger = super::tests::ledger(3);
         assert_eq!([0; 3].map(|now| wait(&mut ledger, now)), [0; 3]);
         assert_eq!(wait(&mut ledger, 1), T - 1);
@@ -218,7 +219,7 @@ mod tests {
         );
     }
 
-    /// No order of charges and refunds lets more messages pass than a limiter that sees only those that pass.
+    /// No order of charges and refunds admits more messages than a limiter that sees only the admitted ones.
     #[test]
     fn the_rate_is_never_exceeded() {
         let seed = random() | 1;
@@ -239,7 +240,7 @@ mod tests {
                 passed.push((id, now + wait.as_nanos() as u64));
                 if fraction() < 0.4 {
                     let index = passed.len() - 1 - (fraction() * passed.len().min(6) as f64) as usize;
-                    // One that has left does not come back.
+                    // A message that has left is not refunded.
                     if passed[index].1 >= now {
                         ledger.refund(passed.remove(index).0);
                     }

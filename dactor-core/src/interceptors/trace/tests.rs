@@ -45,13 +45,13 @@ impl Spans {
 
     fn change(&self, id: &Id, change: impl FnOnce(&mut Seen)) {
         let mut spans = self.0.lock().unwrap();
-        // Ids are used again.
+        // Span ids are reused.
         if let Some((_, seen)) = spans.iter_mut().rev().find(|(other, _)| *other == id.into_u64()) {
             change(seen);
         }
     }
 
-    /// The one of this message.
+    /// The span of this message.
     fn of(&self, message: &str) -> (u64, Seen) {
         let spans = self.0.lock().unwrap();
         spans.iter().find(|(_, seen)| seen.get("message").ends_with(message)).unwrap().clone()
@@ -82,7 +82,8 @@ impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
     }
 }
 
-/// Asks the next one, or tells it, or forwards to it, and gives its own position.
+/// Asks, tells or forwards to the next actor, and replies with its own position.
+///
 struct Hop(ActorRef<End>, How);
 #[derive(Clone, Copy)]
 enum How {

@@ -5,19 +5,19 @@ use tokio::time::Instant;
 use super::{Header, invalid};
 use crate::Result;
 
-/// When an answer is of no use any more. Encoded it is the time that is left, in milliseconds, because clocks of
-/// different machines differ.
+/// The deadline of a reply. Encoded as the remaining time in milliseconds, because clocks of different
+/// machines differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Deadline(pub Instant);
 
 impl Deadline {
-    /// From now on this long. A time beyond what a clock can hold is as good as none: a century.
+    /// A deadline this far from now, capped at a century.
     pub fn after(duration: Duration) -> Self {
         const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
         Self(Instant::now() + duration.min(CENTURY))
     }
 
-    /// The time that is left; zero when it has passed.
+    /// The remaining time; zero when it has passed.
     pub fn remaining(self) -> Duration {
         self.0.saturating_duration_since(Instant::now())
     }

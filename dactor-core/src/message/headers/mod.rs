@@ -1,4 +1,4 @@
-//! What travels beside a message.
+//! Message headers.
 
 mod deadline;
 mod sender;
@@ -14,7 +14,7 @@ pub use deadline::Deadline;
 pub use sender::Sender;
 pub use trace::TraceParent;
 
-/// A type of header. There is at most one of each type beside a message.
+/// A header type. A message carries at most one header of each type.
 ///
 /// ```
 /// use dactor_core::{Header, Headers};
@@ -36,16 +36,16 @@ pub use trace::TraceParent;
 /// assert_eq!(headers.encode().unwrap(), [("tenant", "acme".to_owned())]);
 /// ```
 pub trait Header: Clone + Send + Sync + 'static {
-    /// Its name, in texts and where it is encoded.
+    /// The name, in texts and when encoded.
     const NAME: &'static str;
 
-    /// Its value as a text that can leave the process; `None` for one that stays.
+    /// The value as text that can leave the process; `None` for a process-local header.
     fn encode(&self) -> Option<String> {
         None
     }
 }
 
-/// A typed map of headers. Without any it is one empty word; clones share what they hold.
+/// A typed map of headers. One word when empty; clones share their contents.
 #[derive(Clone, Default)]
 pub struct Headers {
     entries: Option<Arc<Vec<Entry>>>,
@@ -74,13 +74,13 @@ impl<H: Header> Value for H {
 }
 
 impl Headers {
-    /// None.
+    /// An empty map.
     pub(crate) const NONE: &Self = &Self { entries: None };
 
-    /// An encoded header has at most this many bytes.
+    /// The maximum size of an encoded header, in bytes.
     pub const MAX_BYTES: usize = 8 * 1024;
 
-    /// Sets a header, in place of an earlier one of its type.
+    /// Sets a header, replacing one of the same type.
     pub fn insert<H: Header>(&mut self, header: H) {
         let entry = Entry { key: TypeId::of::<H>(), name: H::NAME, value: Arc::new(header) };
         let entries = Arc::make_mut(self.entries.get_or_insert_default());
@@ -96,7 +96,7 @@ impl Headers {
         entry.value.as_any().downcast_ref()
     }
 
-    /// Takes the header of this type out.
+    /// Removes the header of this type.
     pub fn remove<H: Header>(&mut self) -> Option<H> {
         let found = self.get::<H>().cloned()?;
         let entries = Arc::make_mut(self.entries.as_mut()?);
@@ -107,7 +107,7 @@ impl Headers {
         Some(found)
     }
 
-    /// Sets all that the other has.
+    /// Sets all headers of the other map.
     pub(crate) fn merge(&mut self, other: &Self) {
         let Some(others) = &other.entries else { return };
         let entries = Arc::make_mut(self.entries.get_or_insert_default());
@@ -119,28 +119,28 @@ impl Headers {
         }
     }
 
-    /// Whether there are none.
+    /// Whether the map is empty.
     pub fn is_empty(&self) -> bool {
         self.entries.is_none()
     }
 
-    /// The headers that can leave the process, as names and texts, in the order in which they were set.
+    /// Encodes the headers that can leave the process as names and texts, in insertion order.
     ///
     /// # Errors
     ///
-    /// [`InvalidHeader`](ErrorKind::InvalidHeader) for one that is longer than [`MAX_BYTES`](Self::MAX_BYTES) or has
-    /// a control character, naming it.
+    /// [`InvalidHeader`](ErrorKind::InvalidHeader), naming the header, when it is longer than
+    /// [`MAX_BYTES`](Self::MAX_BYTES) or has a control character.
     pub fn encode(&self) -> Result<Vec<(&'static str, String)>> {
         let encoded =
             |entry: &Entry| entry.value.encode().map(|text| Ok((entry.name, checked(entry.name, text)?)));
         self.entries.iter().flat_map(|entries| entries.iter()).filter_map(encoded).collect()
     }
 
-    /// Headers from texts: the ones of this crate. Other names are left out.
+    /// Decodes headers of this crate's types. Other names are ignored.
     ///
     /// # Errors
     ///
-    /// [`InvalidHeader`](ErrorKind::InvalidHeader) for a text that is not one of its kind, naming the header.
+    /// [`InvalidHeader`](ErrorKind::InvalidHeader), naming the header, when its text is invalid.
     pub fn decode<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self> {
         let mut headers = Self::default();
         for (name, text) in texts {
@@ -237,7 +237,7 @@ mod tests {
         let mut headers = Headers::default();
         headers.insert(Inner(1));
         headers.insert(Text("x".repeat(Headers::MAX_BYTES)));
-        assert_eq!(headers.encode().unwrap().len(), 1, "one of them stays");
+        assert_eq!(headers.encode().unwrap().len(), 1, "one of them is process-local");
         for (text, because) in [("x".repeat(Headers::MAX_BYTES + 1), "too long"), ("a\nb".into(), "control")]
         {
             headers.insert(Text(text));

@@ -1,7 +1,7 @@
 use super::{Header, invalid};
 use crate::{Pid, Result};
 
-/// The actor that sent a message. Interceptors see it beside messages that were sent from an actor's turn.
+/// The actor that sent a message. Interceptors see it on messages that were sent in an actor's turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sender(pub Pid);
 

@@ -5,7 +5,7 @@ use super::{Header, invalid};
 use crate::Error;
 use crate::base::random::random;
 
-/// Where in a distributed trace a message was sent: the W3C `traceparent`.
+/// The position in a distributed trace at which a message was sent: the W3C `traceparent`.
 ///
 /// ```
 /// use dactor_core::TraceParent;
@@ -19,16 +19,16 @@ use crate::base::random::random;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TraceParent {
-    /// The trace; not zero.
+    /// The trace id; not zero.
     pub trace_id: u128,
-    /// The span in which the message was sent; not zero.
+    /// The id of the span in which the message was sent; not zero.
     pub parent_id: u64,
-    /// The lowest bit says that the trace is recorded.
+    /// The lowest bit marks a sampled trace.
     pub flags: u8,
 }
 
 impl TraceParent {
-    /// The start of a new trace that is recorded, with random ids.
+    /// Starts a new, sampled trace with random ids.
     pub fn start() -> Self {
         let trace_id = u128::from(not_zero()) << 64 | u128::from(random());
         Self { trace_id, parent_id: not_zero(), flags: 1 }
@@ -40,7 +40,7 @@ impl TraceParent {
         Self { parent_id: not_zero(), ..self }
     }
 
-    /// Whether the trace is recorded.
+    /// Whether the trace is sampled.
     pub fn is_sampled(self) -> bool {
         self.flags & 1 == 1
     }
@@ -60,7 +60,7 @@ impl FromStr for TraceParent {
     }
 }
 
-/// Version 00; later versions may have more fields behind the same ones.
+/// Version 00; later versions may append fields.
 fn parse(text: &str) -> Option<TraceParent> {
     let mut fields = text.split('-');
     let version = hex(fields.next()?, 2)?;

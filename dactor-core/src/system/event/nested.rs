@@ -1,8 +1,9 @@
-//! Events that observers cause.
+//! Events caused by observers.
 //!
-//! An observer may send messages, and so cause further events. To deliver each of them inside the observer that caused it
-//! takes a stack as deep as the chain: an observer that tells a dead actor of every dead letter would overflow it. So an
-//! event that is raised while an observer runs on this thread is put aside, and delivered when that observer is done.
+//! An observer may send messages, and so cause further events. Delivering each of them inside the observer
+//! that caused it would recurse: an observer that tells a dead actor about every dead letter would overflow
+//! the stack. So an event raised while an observer runs on this thread is deferred until that observer is
+//! done.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -10,11 +11,11 @@ use std::collections::VecDeque;
 use super::{Event, Observers};
 use crate::base::panic::contain;
 
-/// How many events the observers of one event may cause: more than this is taken for a chain without end.
+/// How many events the observers of one event may cause: a longer chain is treated as endless.
 const LIMIT: usize = 256;
 
 thread_local! {
-    /// What was put aside, while an observer runs on this thread.
+    /// The deferred events, while an observer runs on this thread.
     static DEFERRED: RefCell<Option<DeferredEvents>> = const { RefCell::new(None) };
 }
 
@@ -25,7 +26,7 @@ struct DeferredEvents {
     lost: u64,
 }
 
-/// Tells the observers of an event: now, or when the observer that caused it is done.
+/// Delivers an event to the observers: now, or when the observer that caused it is done.
 pub(super) fn deliver(observers: &Observers, event: Event) {
     let mut event = Some(event);
     let is_outermost = DEFERRED.try_with(|deferred| match &mut *deferred.borrow_mut() {
@@ -43,7 +44,7 @@ pub(super) fn deliver(observers: &Observers, event: Event) {
             true
         }
     });
-    // A thread that is ending has no place to put anything aside.
+    // Thread-locals are gone while a thread exits: nothing can be deferred.
     if is_outermost == Ok(false) {
         return;
     }
@@ -67,7 +68,7 @@ fn next() -> Option<(Observers, Event)> {
     DEFERRED.try_with(|deferred| deferred.borrow_mut().as_mut()?.events.pop_front()).ok()?
 }
 
-/// The outermost call is over.
+/// Ends the outermost delivery.
 struct Ended;
 
 impl Drop for Ended {

@@ -51,91 +51,95 @@ impl SystemBuilder {
         }
     }
 
-    /// The runtime that the actors run on.
+    /// The backend that runs the actors.
     pub fn backend(mut self, backend: impl Backend) -> Self {
         self.backend = Some(Box::new(backend));
         self
     }
 
-    /// How long [`System::shutdown`] may take, and a tree of actors whose top stops; ten seconds if not set. Zero kills
-    /// at once, and [`Duration::MAX`] never.
+    /// The grace period of [`System::shutdown`], and of stopping a tree of actors; ten seconds by default.
+    /// Zero kills immediately, [`Duration::MAX`] never kills.
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
     }
 
-    /// Detects cycles of asks: actors whose handlers or hooks wait for each other's answers, directly or through others,
-    /// and so for ever. On in debug builds and off in release builds, unless this says otherwise.
+    /// Detects ask cycles, a deadlock: actors whose handlers or hooks wait for each other's answers, directly
+    /// or through others. By default on in debug builds and off in release builds.
     ///
-    /// The ask that closes the cycle fails at once with [`AskCycle`](ErrorKind::AskCycle), whose context lists the actors
-    /// in order; the others go on. It is seen across actors that await the start of a child, and across systems that all
-    /// detect cycles. An actor counts only while nothing but asks without a timeout, deadline or cancellation can wake
-    /// it: not when it also awaits a timer or another branch of a `select!`, not when it awaits the ask in another task,
-    /// and not when the ask was forwarded, stashed or is to be answered later. So what is reported is a deadlock, unless
-    /// an actor is killed in that moment or its mailbox drops a message by its policy. A cycle through `FuturesUnordered`,
-    /// or through a message that is [aborted](crate::Message::ABORT) with its asker, is not seen.
+    /// The ask that closes the cycle fails immediately with [`AskCycle`](ErrorKind::AskCycle), whose context
+    /// lists the actors in order; the other asks continue. Cycles are detected across actors that await the
+    /// start of a child, and across systems with detection on. An actor is part of a cycle only if nothing
+    /// but asks without a timeout, deadline or cancellation can wake it: not if it also awaits a timer or
+    /// another branch of a `select!`, awaits the ask in another task, or if the ask was forwarded, stashed or
+    /// deferred. So a reported cycle is a real deadlock, unless an actor is killed at that moment or its
+    /// overflow policy drops a message. A cycle through `FuturesUnordered`, or through a message with
+    /// [`ABORT`](crate::Message::ABORT), is not detected.
     ///
-    /// Off, it costs a branch per turn and per ask that waits. On, an ask that is awaited in a handler costs a second
-    /// poll of the handler, one allocation, and an entry in a table of the process.
+    /// Off, it costs a branch per turn and per waiting ask. On, an ask awaited in a handler costs a second
+    /// poll of the handler, one allocation, and an entry in a process-wide table.
     pub fn detect_ask_cycles(mut self, detect: bool) -> Self {
         self.detects_cycles = detect;
         self
     }
 
-    /// Bounds the mailboxes of actors that are spawned without a bound of their own; unbounded if not set.
+    /// The default bound for mailboxes of actors spawned without a bound of their own; unbounded if not set.
     pub fn bounded(mut self, capacity: usize, overflow: Overflow) -> Self {
         self.limit = Limit { capacity, overflow, ..self.limit };
         self
     }
 
-    /// Lets mailboxes refuse new messages while they are too long or too slow, where a spawn does not say otherwise.
+    /// Default load shedding: mailboxes refuse new messages while they are too long or too slow, unless the
+    /// spawn overrides it.
     pub fn shed(mut self, shed: Shed) -> Self {
         self.limit.shed = Some(shed);
         self
     }
 
-    /// How failures of the actors at the top are met. The default is [`Supervision::default`]. Nobody is above them: one
-    /// that escalates is stopped.
+    /// The supervision strategy for top-level actors. The default is [`Supervision::default`]. A top-level
+    /// actor has no parent: escalating stops it.
     pub fn supervision(mut self, supervision: Supervision) -> Self {
         self.supervision = supervision;
         self
     }
 
-    /// Adds a phase to the shutdown, behind those of its kind that are there: see [`System::on_shutdown`].
+    /// Adds a phase to the shutdown, after the existing ones of its kind: see [`System::on_shutdown`].
     pub fn phase(mut self, phase: Phase) -> Self {
         self.phases.push(phase);
         self
     }
 
-    /// Lets an interceptor see every message that an actor of the system is about to handle.
+    /// Adds an inbound interceptor for all actors of the system.
     pub fn inbound(mut self, interceptor: impl Inbound) -> Self {
         self.inbound.push(Arc::new(interceptor));
         self
     }
 
-    /// Lets an interceptor see every message that is sent to an actor of the system.
+    /// Adds an outbound interceptor for all messages sent to actors of the system.
     pub fn outbound(mut self, interceptor: impl Outbound) -> Self {
         self.outbound.push(Arc::new(interceptor));
         self
     }
 
-    /// Is called with every [`Event`], in the task in which it happens: be quick. Panics are contained.
+    /// Adds an observer, called with every [`Event`] in the task where it happens: it must be quick. Panics
+    /// are contained.
     ///
-    /// An observer may send messages. An event that this causes is delivered, on the same thread, when all observers have
-    /// seen the one in hand. A chain of events without end, as by an observer that tells a dead actor of every dead
-    /// letter, is cut off after 256 with a warning in the log; the counter and the feed of dead letters have them all.
+    /// An observer may send messages. An event that this causes is delivered on the same thread, after all
+    /// observers have seen the current one. An endless chain of events, for example when an observer tells a
+    /// dead actor about every dead letter, is cut off after 256 with a warning in the log; the dead letter
+    /// counter and feed still get all of them.
     pub fn observe(mut self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         self.observers.push(Box::new(observer));
         self
     }
 
-    /// The seed of the system's random numbers, on which the jitter of restarts and of [`Retry::ask`] depends; chosen at
-    /// random if not set, see [`System::seed`].
+    /// Seeds the system's random numbers, used for the jitter of restarts and of [`Retry::ask`]; random by
+    /// default, see [`System::seed`].
     ///
-    /// With the same seed a program whose actors run on one thread runs the same each time: no table is iterated in the
-    /// order of a random hasher, and all times are those of tokio's clock, which a test may
-    /// [pause](https://docs.rs/tokio/latest/tokio/time/fn.pause.html) and advance: timers, timeouts, deadlines, backoff, load
-    /// shedding and the grace period. Ids of traces are not determined by it.
+    /// With the same seed, a program whose actors run on one thread is reproducible: no table is iterated in
+    /// the order of a random hasher, and all times come from tokio's clock, which a test may
+    /// [pause](https://docs.rs/tokio/latest/tokio/time/fn.pause.html) and advance: timers, timeouts,
+    /// deadlines, backoff, load shedding and the grace period. Trace ids do not depend on the seed.
     ///
     /// [`Retry::ask`]: crate::interceptors::Retry::ask
     pub fn seed(mut self, seed: u64) -> Self {
@@ -143,7 +147,7 @@ impl SystemBuilder {
         self
     }
 
-    /// Adds what belongs together, such as the parts of a ready-made interceptor.
+    /// Applies a function to the builder, such as one that installs an interceptor.
     ///
     /// ```
     /// # use dactor_core::{System, interceptors::Trace};
