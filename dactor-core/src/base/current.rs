@@ -1,4 +1,4 @@
-//! What runs on this thread: whose code, for whom and until when.
+//! Thread-local state of the code being polled: its actor, its system and its deadline.
 
 use std::cell::Cell;
 
@@ -17,7 +17,7 @@ pub(crate) fn actor() -> Pid {
     CURRENT.get()
 }
 
-/// The error of a call that an actor awaits in its own turn, and that could return only after it.
+/// The error of a call that an actor awaits in its own turn, and that could only return after the turn.
 pub(crate) fn awaits_itself(actor: &(impl Labelled + ?Sized), call: &'static str) -> Error {
     Error::new(ErrorKind::AskedItself).about(actor).with("call", call)
 }
@@ -44,12 +44,13 @@ thread_local! {
     static MEMBER: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether what this thread sends comes from an actor of the system that it is sent to: see [`Member`].
+/// Whether messages sent on this thread come from an actor of the receiving system: see [`Member`].
 pub(crate) fn is_member() -> bool {
     MEMBER.get()
 }
 
-/// Lets this thread into the mailboxes of its own system while that is shut down, until it is dropped.
+/// Until dropped, messages sent on this thread are admitted to mailboxes of the same system during its
+/// shutdown.
 #[derive(Debug)]
 pub(crate) struct Member(());
 
@@ -70,12 +71,12 @@ thread_local! {
     static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// When the answer that is being worked on in this thread is of no use any more.
+/// The deadline of the message that this thread is handling.
 pub(crate) fn deadline() -> Option<Instant> {
     DEADLINE.get()
 }
 
-/// Gives the code of a handler the deadline of its asker, until it is dropped.
+/// Sets the asker's deadline for the handler code, until dropped.
 #[derive(Debug)]
 pub(crate) struct Until(Option<Instant>);
 

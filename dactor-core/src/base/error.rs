@@ -15,9 +15,9 @@ use crate::base::label::Labelled;
 /// The result of a call into dactor.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The one error of the API: a [kind](ErrorKind) for programs, context for people, and a source.
+/// The error type of the API: a [kind](ErrorKind) for programs, context for people, and a source.
 ///
-/// It is one pointer wide and cheap to clone, so that a failure can be given to every waiter.
+/// One pointer wide and cheap to clone, so that every waiter can get a failure.
 #[derive(Clone)]
 pub struct Error {
     inner: Arc<Inner>,
@@ -28,13 +28,13 @@ struct Inner {
     kind: ErrorKind,
     context: Vec<(&'static str, String)>,
     retry_after: Option<Duration>,
-    /// Whether a handler may have had the message, where that is known better than by the kind.
+    /// Whether a handler may have seen the message, if known more precisely than by the kind.
     handled: Option<bool>,
     source: Option<Foreign>,
 }
 
 impl Error {
-    /// An error of this kind, without context.
+    /// Creates an error of this kind, without context.
     pub fn new(kind: ErrorKind) -> Self {
         let inner = Inner { kind, context: Vec::new(), retry_after: None, handled: None, source: None };
         Self { inner: Arc::new(inner) }
@@ -47,7 +47,7 @@ impl Error {
         self
     }
 
-    /// Says which actor it is about: its path, and its type, which the path of an unnamed actor does not tell.
+    /// Adds the actor: its path, and its type, which the path of an unnamed actor does not show.
     pub(crate) fn about(self, actor: &(impl Labelled + ?Sized)) -> Self {
         self.with("actor", actor.label()).with("type", actor.actor_type())
     }
@@ -63,76 +63,77 @@ impl Error {
         self
     }
 
-    /// Says when it makes sense to try again.
+    /// Sets the time after which a retry makes sense.
     pub(crate) fn with_retry_after(mut self, after: Duration) -> Self {
         Arc::make_mut(&mut self.inner).retry_after = Some(after);
         self.with("retry after", format!("{after:?}"))
     }
 
-    /// After how long it makes sense to try again, if that is known.
+    /// The time after which a retry makes sense, if known.
     pub fn retry_after(&self) -> Option<Duration> {
         self.inner.retry_after
     }
 
-    /// Whether a handler may have begun to handle the message that this error is about. If not, sending it again cannot
-    /// repeat anything.
+    /// Whether a handler may have seen the message that this error is about. If not, a retry is safe.
     ///
-    /// `false` is certain: no handler was given the message, and none will be. `true` means that a handler has, or may
-    /// have, run, in part or to its end: check before you repeat a payment.
+    /// `false` is certain: no handler was given the message, and none will be. `true` means that a handler
+    /// has run, or may have, partly or completely: check before you repeat a payment.
     ///
     /// | kind | may have been handled |
     /// | --- | --- |
     /// | `Interrupted`, `Failed`, `Panicked`, `NoReply`, `AskerGone` | yes |
-    /// | `Timeout`, `Cancelled`, `AskCycle` | yes, unless the message was taken back from the mailbox or was never sent |
+    /// | `Timeout`, `Cancelled`, `AskCycle` | yes, unless the message was withdrawn from the mailbox or was never sent |
     /// | `InterceptorPanicked` | yes, unless it panicked in `on_send` or `on_receive` |
-    /// | `Dropped` | no, unless an interceptor left the handler before its end |
+    /// | `Dropped` | no, unless an interceptor aborted the handler |
     /// | `AskedItself` | no, unless the ask had been [enqueued](crate::Ask::enqueue) before it was awaited |
     /// | `Stopped`, `MailboxFull`, `Overloaded`, `Rejected`, `RetryLater`, `Detached`, `NoSuchActor`, `WrongIncarnation`, `WrongActorType`, `Unresolved` | no |
     /// | all others: nothing was sent | no |
     ///
-    /// An error of any kind may have been handled if a handler had the message and passed it on, with
+    /// An error of any kind may have been handled if a handler passed the message on with
     /// [`forward`](crate::Context::forward), [`stash`](crate::Context::stash) or
     /// [`reply_later`](crate::Context::reply_later): what that handler did before counts.
     pub fn may_have_been_handled(&self) -> bool {
         self.inner.handled.unwrap_or_else(|| self.inner.kind.may_have_been_handled())
     }
 
-    /// Whether the condition can pass by itself, so that the same call may succeed later.
+    /// Whether the error is temporary, so that the same call may succeed later.
     ///
-    /// `MailboxFull`, `Overloaded`, `RetryLater`, `StashFull` and `Timeout` are temporary. Everything else ends in the same
-    /// way until somebody changes something: the actor has stopped, an interceptor refused the message, the call is
-    /// invalid. A handler's own error ([`Failed`](ErrorKind::Failed)) is not temporary: only the application knows.
+    /// `MailboxFull`, `Overloaded`, `RetryLater`, `StashFull` and `Timeout` are temporary. All other errors
+    /// persist until something changes: the actor has stopped, an interceptor refused the message, the call
+    /// is invalid. A handler's own error ([`Failed`](ErrorKind::Failed)) is not temporary: only the
+    /// application can tell.
     ///
-    /// Whether it is safe to try again is another question: see [`may_have_been_handled`](Self::may_have_been_handled).
-    /// When to try again is told by [`retry_after`](Self::retry_after), where that is known.
+    /// Whether a retry is safe is another question: see
+    /// [`may_have_been_handled`](Self::may_have_been_handled). When to retry is given by
+    /// [`retry_after`](Self::retry_after), if known.
     pub fn is_temporary(&self) -> bool {
         self.inner.kind.is_temporary()
     }
 
-    /// Whether an ask that ended with this error shows how the actor is.
+    /// Whether an ask that ended with this error says something about the actor's health.
     pub(crate) fn is_about_actor(&self) -> bool {
         self.inner.kind.is_about_actor()
     }
 
-    /// No handler has had the message, and none will.
+    /// Marks the message as not seen by any handler.
     pub(crate) fn unhandled(mut self) -> Self {
         Arc::make_mut(&mut self.inner).handled = Some(false);
         self
     }
 
-    /// A handler may have had the message, whatever the kind says.
+    /// Marks the message as possibly seen by a handler, whatever the kind says.
     pub(crate) fn perhaps_handled(mut self) -> Self {
         Arc::make_mut(&mut self.inner).handled = Some(true);
         self
     }
 
-    /// What went wrong.
+    /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.inner.kind
     }
 
-    /// The handler's own error, or another cause of this one, if it is an `E`: the first in the chain of
-    /// [sources](StdError::source).
+    /// The first error of type `E` in the chain of [sources](StdError::source): the handler's own error, or
+    /// another cause.
     ///
     /// ```
     /// # use dactor_core::{Error, ErrorKind};
@@ -153,18 +154,18 @@ impl Error {
     /// | key | value |
     /// | --- | --- |
     /// | `actor` | the path of the actor that the error is about |
-    /// | `id` | its number, where the path is not at hand |
+    /// | `id` | its id, where the path is not available |
     /// | `type` | the type of that actor |
     /// | `message` | the type of the message |
-    /// | `reason` | the reason that was given: an actor's [`StopReason`](crate::StopReason), or an interceptor's for a rejection |
-    /// | `because` | what is wrong, in words, where the kind alone does not say it |
+    /// | `reason` | the reason: an actor's [`StopReason`](crate::StopReason), or an interceptor's for a rejection |
+    /// | `because` | details, where the kind alone does not say enough |
     /// | `call` | the method that was called |
     /// | `in` | where in the system it happened |
     /// | `hook` | the actor's hook that failed |
     /// | `restart` | why no restart followed |
     /// | `parent`, `child` | the path of the parent, of the child |
-    /// | `incarnation` | the UID of the actor that lives at the path |
-    /// | `cycle` | the actors of a cycle of asks, in order |
+    /// | `incarnation` | the UID of the live actor at the path |
+    /// | `cycle` | the actors of an ask cycle, in order |
     /// | `interceptor` | the types of the interceptors, outermost first |
     /// | `header`, `bytes`, `limit` | the name of the header, its size, and the size allowed |
     /// | `system`, `backend` | the name of the system, of the backend |
@@ -174,10 +175,10 @@ impl Error {
     /// | `timer` | the timer |
     /// | `capacity`, `buffer`, `level` | the size of a mailbox or stash, of the buffer of a stream, the level of a priority |
     /// | `item` | the type of the items of a stream |
-    /// | `expected` | what would have been right |
-    /// | `after`, `deadline` | the time that ran out: its length, whose it was |
-    /// | `retry after` | when to try again: see [`retry_after`](Self::retry_after) |
-    /// | others | of [`ShutdownIncomplete`](ErrorKind::ShutdownIncomplete): what did not end by itself, as in `killed` |
+    /// | `expected` | what was expected |
+    /// | `after`, `deadline` | the limit that was exceeded: its length, its origin |
+    /// | `retry after` | when to retry: see [`retry_after`](Self::retry_after) |
+    /// | others | of [`ShutdownIncomplete`](ErrorKind::ShutdownIncomplete): the report, as in `killed` |
     pub fn context(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.inner.context.iter().map(|(name, value)| (*name, value.as_str()))
     }
@@ -194,11 +195,11 @@ impl StdError for Error {
     }
 }
 
-/// A refused message, handed back with the reason.
+/// A refused message, returned with the reason.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct SendError<M> {
-    /// The message, untouched.
+    /// The message, unchanged.
     pub message: M,
     /// Why it was refused.
     pub reason: Error,

@@ -1,7 +1,7 @@
 use std::sync::{Mutex, PoisonError};
 
-/// Something that only its owner touches, and that may be seen from any thread all the same: a context is `Sync`
-/// whatever messages it keeps. The lock is never taken.
+/// Makes an exclusively owned value `Sync`: a context is `Sync` whatever messages it keeps. The lock is never
+/// taken.
 pub(crate) struct Exclusive<T>(Mutex<T>);
 
 impl<T> Exclusive<T> {

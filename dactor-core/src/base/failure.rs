@@ -5,14 +5,14 @@ use std::sync::Arc;
 use crate::base::error::chain;
 use crate::base::foreign::Foreign;
 
-/// What a handler or hook returns: a value, or a [`Failure`] that `?` builds from any error.
+/// The result of a handler or hook: a value, or a [`Failure`] that `?` builds from any error.
 pub type Outcome<T> = std::result::Result<T, Failure>;
 
-/// Why a handler or hook did not produce its value.
+/// Why a handler or hook failed.
 ///
-/// It converts from every standard error, so `?` works in handlers; for what is none (a text, a boxed error,
-/// `anyhow::Error`) there is [`or_fail`](OrFail::or_fail). Like `anyhow::Error` it therefore cannot implement
-/// [`std::error::Error`] itself; [`Failure::source`] gives the error it carries.
+/// It converts from every standard error, so `?` works in handlers; for other values (a text, a boxed error,
+/// `anyhow::Error`) use [`or_fail`](OrFail::or_fail). Like `anyhow::Error`, it therefore cannot implement
+/// [`std::error::Error`] itself; [`Failure::source`] returns the error it carries.
 ///
 /// ```
 /// use dactor_core::{Failure, Outcome};
@@ -32,12 +32,12 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure from a text, a boxed error, or anything else that can be boxed as an error.
+    /// Creates a failure from a text, a boxed error, or anything else that can be boxed as an error.
     pub fn new(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self { source: Foreign::new(error.into().into()) }
     }
 
-    /// The handler's own error, or another cause of this failure, if it is an `E`: see
+    /// The first error of type `E` in the chain of causes: see
     /// [`Error::downcast_ref`](crate::Error::downcast_ref).
     pub fn downcast_ref<E: StdError + 'static>(&self) -> Option<&E> {
         let first: &(dyn StdError + 'static) = self.source.get();
@@ -49,12 +49,12 @@ impl Failure {
         self.source.get()
     }
 
-    /// Says that the handler has passed the reply on, instead of giving it.
+    /// Marks that the handler has deferred or passed on its reply.
     pub(crate) fn promise() -> Self {
         Promise.into()
     }
 
-    /// Also where the handler has wrapped the value in an error of its own that names it as its source.
+    /// Also finds the marker as the source of a handler's own error.
     pub(crate) fn is_promise(&self) -> bool {
         self.downcast_ref::<Promise>().is_some()
     }
@@ -64,11 +64,12 @@ impl Failure {
     }
 }
 
-/// Lets `?` fail a handler with what is no standard error: a text, a boxed error, an `anyhow::Error`.
+/// Lets `?` fail a handler with a value that is not a standard error: a text, a boxed error, an
+/// `anyhow::Error`.
 ///
-/// A second `From` for these beside the one for all standard errors is what Rust does not allow, so the conversion has a
-/// name. The asker finds the error with [`Error::downcast_ref`](crate::Error::downcast_ref). An `anyhow::Error` hides the type
-/// of the error it was made from, unless the feature `anyhow` is on.
+/// Rust does not allow a second blanket `From` beside the one for standard errors, so the conversion has a
+/// name. The asker finds the error with [`Error::downcast_ref`](crate::Error::downcast_ref). An
+/// `anyhow::Error` hides the type of its inner error, unless the feature `anyhow` is on.
 ///
 /// ```
 /// use dactor_core::{OrFail, Outcome};
@@ -105,7 +106,7 @@ impl<T, E: Into<Box<dyn StdError + Send + Sync>> + 'static> OrFail<T> for std::r
     }
 }
 
-/// An `anyhow::Error` with the error inside where it can be found by its type.
+/// Unwraps an `anyhow::Error`, so that its inner error can be found by type.
 #[cfg(feature = "anyhow")]
 fn reveal<E: 'static>(error: E) -> std::result::Result<Failure, E> {
     let mut error = Some(error);
@@ -115,7 +116,7 @@ fn reveal<E: 'static>(error: E) -> std::result::Result<Failure, E> {
     }
     match error {
         Some(error) => Err(error),
-        None => unreachable!("it is taken only if it is an `anyhow::Error`"),
+        None => unreachable!("the type is checked before the value is taken"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Errors of the user's that travel through the kernel.
+//! User errors inside kernel errors.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use crate::base::panic::discard;
 
-/// An error of the user's. It may be printed and dropped by anyone: by the kernel's log, by an observer, by another actor
-/// that asked. So its texts and its destructor run under the guard.
+/// A user error. The log, an observer or another actor may format and drop it, so its formatting and its
+/// destructor run under the panic guard.
 #[derive(Clone)]
 pub(crate) struct Foreign(Option<Arc<dyn StdError + Send + Sync>>);
 
@@ -20,7 +20,7 @@ impl Foreign {
     pub(crate) fn get(&self) -> &(dyn StdError + Send + Sync + 'static) {
         match &self.0 {
             Some(error) => &**error,
-            None => unreachable!("it is there until it is dropped"),
+            None => unreachable!("the error is there until it is dropped"),
         }
     }
 }
@@ -43,7 +43,7 @@ impl fmt::Debug for Foreign {
     }
 }
 
-/// Prints a text of the user's. One that panics says so where it would have stood.
+/// Formats user text. If it panics, the output says so in its place.
 pub(crate) fn show(
     f: &mut fmt::Formatter<'_>,
     print: impl FnOnce(&mut fmt::Formatter<'_>) -> fmt::Result,

@@ -1,4 +1,4 @@
-//! How an actor is named: in errors, events and log lines, and where two refs are compared.
+//! Identity of an actor: in errors, events and log lines, and for comparing refs.
 
 use std::hash::{Hash, Hasher};
 use std::ptr;
@@ -6,25 +6,25 @@ use std::ptr;
 use crate::base::pid::Pid;
 use crate::path::{ActorPath, ActorPathParts, ActorUid};
 
-/// An actor, as errors, events and log lines name it.
+/// An actor, as named in errors, events and log lines.
 pub(crate) trait Labelled: Send + Sync {
     fn path(&self) -> ActorPath;
-    /// Its path without the UID, as it is printed everywhere.
+    /// The path without the UID.
     fn label(&self) -> String {
         self.path().into_text()
     }
     fn pid(&self) -> Pid;
-    /// Which incarnation at its path it is.
+    /// The UID: which incarnation at its path it is.
     fn uid(&self) -> ActorUid;
     /// The address of its system.
     fn address(&self) -> &ActorPathParts;
     fn actor_type(&self) -> &'static str;
-    /// How many messages wait in its mailbox.
+    /// The number of messages in its mailbox.
     fn queued(&self) -> usize;
 }
 
-/// Whether both are the same actor: the address of the system and the UID name an actor everywhere, a [`Pid`] only in
-/// this process. UIDs differ in almost every comparison, and the address of one system is one object.
+/// Whether both are the same actor: system address and UID identify an actor globally, a [`Pid`] only in this
+/// process. UIDs differ in almost every comparison, and refs of one system share one address object.
 #[inline]
 pub(crate) fn is_same_actor<A, B>(one: &A, other: &B) -> bool
 where
@@ -37,7 +37,7 @@ where
     }
 }
 
-/// Hashes what [`is_same_actor`] compares. The UID alone: actors with the same UID at two addresses are rare.
+/// Hashes what [`is_same_actor`] compares, but only the UID: equal UIDs at two addresses are rare.
 #[inline]
 pub(crate) fn hash_actor(actor: &(impl Labelled + ?Sized), state: &mut impl Hasher) {
     actor.uid().hash(state);
@@ -77,7 +77,7 @@ mod tests {
         }
     }
 
-    /// The number of this process is the same for all of them.
+    /// All of them have the same `Pid`.
     #[test]
     fn an_address_and_a_uid_name_an_actor() {
         let address = |name| ActorPathParts::new(name).unwrap();

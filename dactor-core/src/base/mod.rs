@@ -1,4 +1,4 @@
-//! What everything else stands on: errors, panics, ids and the like. Knows no actor.
+//! Foundations: errors, panics, ids. Independent of actors.
 
 pub(crate) mod current;
 pub(crate) mod error;

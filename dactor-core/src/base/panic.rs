@@ -1,4 +1,4 @@
-//! The guard around user code: a panic in it is caught, and reported by the caller.
+//! The panic guard around user code: a panic is caught, and reported by the caller.
 
 use std::any::{Any, type_name};
 use std::fmt;
@@ -20,7 +20,7 @@ pub(crate) struct Panic {
 impl Panic {
     pub(crate) fn new(payload: Box<dyn Any + Send>) -> Self {
         let text = Arc::from(text_of(&*payload));
-        // A payload's own destructor may panic, too.
+        // The payload's own destructor may panic, too.
         discard(payload);
         Self { text }
     }
@@ -40,24 +40,24 @@ impl fmt::Display for Panic {
 
 impl std::error::Error for Panic {}
 
-/// Calls user code that must not take the caller down.
+/// Calls user code and catches its panic.
 pub(crate) fn contain<T>(call: impl FnOnce() -> T) -> Result<T, Panic> {
     catch_unwind(AssertUnwindSafe(call)).map_err(Panic::new)
 }
 
-/// Drops a user's value where no actor can fail over it. A destructor that panics is logged.
+/// Drops a user value where no actor can fail because of it. A panic of its destructor is logged.
 pub(crate) fn discard<T>(value: T) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
         tracing::warn!(of = type_name::<T>(), panic = text_of(&*payload), "a destructor panicked");
-        // The payload of a panicking destructor is forgotten, or this could go on forever.
+        // The payload of a panicking destructor is forgotten, or this could recurse forever.
         mem::forget(payload);
     }
 }
 
 pin_project! {
-    /// A future of the user's whose panics are its output. It is dropped under the guard, too, however far it has come.
+    /// A user future whose panics are its output. It is also dropped under the guard, at any stage.
     pub(crate) struct Contained<F> {
-        // None when it has ended.
+        // `None` when it has ended.
         #[pin]
         code: Option<F>,
     }
@@ -87,7 +87,7 @@ impl<F: Future> Future for Contained<F> {
         let mut code = self.project().code;
         let polled = contain(|| match code.as_mut().as_pin_mut() {
             Some(code) => code.poll(cx),
-            None => unreachable!("it is polled to its end once"),
+            None => unreachable!("a future is polled to its end once"),
         });
         let output = match polled {
             Ok(Poll::Pending) => return Poll::Pending,
@@ -112,7 +112,7 @@ mod tests {
 
     use super::*;
 
-    /// Panics when it is dropped, also while another panic unwinds.
+    /// Panics on drop, even while another panic unwinds.
     struct Bomb;
 
     impl Drop for Bomb {
@@ -121,7 +121,7 @@ mod tests {
         }
     }
 
-    /// A future that panics when it is dropped.
+    /// A future that panics on drop.
     struct Armed<F>(F, #[allow(dead_code)] Bomb);
 
     impl<F: Future + Unpin> Future for Armed<F> {

@@ -2,7 +2,7 @@ use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The number of an actor in this process: never reused, never shared between systems.
+/// The id of an actor in this process: never reused, never shared between systems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pid(u64);
 
@@ -18,16 +18,16 @@ impl Pid {
         Self(number)
     }
 
-    /// The bare number.
+    /// The id as a number.
     pub fn get(self) -> u64 {
         self.0
     }
 }
 
-/// Spreads the numbers of actors over a table. They are counted up by us, so nobody can choose ones that collide.
+/// Hasher for actor ids. They are assigned sequentially, so an attacker cannot choose colliding ones.
 pub(crate) type PidHasher = BuildHasherDefault<Spread>;
 
-/// Multiplies by the golden ratio, and brings the upper half, where all bits have gone to, down.
+/// Multiplies by the golden ratio, and folds the upper half down.
 #[derive(Debug, Default)]
 pub(crate) struct Spread(u64);
 

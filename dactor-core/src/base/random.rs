@@ -1,4 +1,4 @@
-//! Pseudo-random numbers that need not be secret: ids of traces, and the jitter of retries and restarts.
+//! Pseudo-random numbers, not cryptographic: trace ids, and the jitter of retries and restarts.
 
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
@@ -10,24 +10,24 @@ thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// A pseudo-random `u64`, which no seed determines.
+/// A pseudo-random `u64`, independent of any seed.
 pub(crate) fn random() -> u64 {
     let count = COUNT.get();
     COUNT.set(count.wrapping_add(1));
     KEYED.with(|keyed| keyed.hash_one(count))
 }
 
-/// A number in `0.0..1.0`, which no seed determines.
+/// A number in `0.0..1.0`, independent of any seed.
 pub(crate) fn fraction() -> f64 {
     to_fraction(random())
 }
 
 fn to_fraction(number: u64) -> f64 {
-    // As many bits as the number holds exactly.
+    // As many bits as an `f64` holds exactly.
     (number >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// The random numbers of one system: the same seed gives the same numbers, in the order in which they are drawn.
+/// The random numbers of one system: the same seed gives the same sequence.
 #[derive(Debug)]
 pub(crate) struct Random {
     seed: u64,
@@ -48,7 +48,7 @@ impl Random {
         to_fraction(self.next())
     }
 
-    /// SplitMix64: a counter, mixed.
+    /// SplitMix64.
     fn next(&self) -> u64 {
         let count = self.drawn.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let mut number = self.seed.wrapping_add(count.wrapping_mul(0x9E37_79B9_7F4A_7C15));

@@ -2,13 +2,13 @@ use std::fmt;
 
 use crate::Error;
 
-/// How an actor ended.
+/// Why an actor ended.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum StopReason {
     /// It was asked to stop, or stopped itself.
     Stopped,
-    /// It handled all it had accepted and then stopped.
+    /// It handled all accepted messages and then stopped.
     Drained,
     /// It was killed: by [`kill`](crate::ActorRef::kill), by the native runtime, or because the runtime
     /// that ran it was dropped.

@@ -1,4 +1,4 @@
-//! The lock and the atomics of the modules that are model-checked: the standard ones, and loom's in their models.
+//! The lock and atomics of model-checked modules: std's, or loom's in a model.
 
 #[cfg(all(test, dactor_loom))]
 pub(crate) use loom::sync::{Mutex, MutexGuard, atomic};

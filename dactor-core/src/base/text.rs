@@ -1,9 +1,9 @@
-//! Texts from outside in errors.
+//! Untrusted text in errors.
 
-/// How much of a refused text an error shows.
+/// How many characters of a refused text an error shows.
 const SHOWN: usize = 64;
 
-/// A text from outside, as an error may show it: quoted, without control characters, and not all of a long one.
+/// Untrusted text for an error: quoted, without control characters, and truncated.
 pub(crate) fn shown(text: &str) -> String {
     let mut characters = text.chars();
     let begin: String = characters.by_ref().take(SHOWN).collect();

@@ -1,4 +1,4 @@
-//! The core of an actor: what all its refs share.
+//! The core of an actor: the state shared by all its refs.
 
 mod dyn_actor;
 mod meta;
@@ -32,26 +32,27 @@ pub(crate) struct ActorCore<A: Actor> {
 }
 
 impl<A: Actor> ActorCore<A> {
-    /// Marks this thread as running the actor's code until it is dropped: for what it asks, and for what it logs.
+    /// Until dropped, marks this thread as running the actor's code: for its asks and its log lines.
     pub(crate) fn enter(&self) -> (Entered, Option<span::Entered<'_>>) {
         (Entered::new(self.meta.pid()), self.meta.enter_span(self))
     }
 
-    /// Cancelled when the actor is asked to drain.
+    /// Cancelled when the actor starts draining.
     pub(crate) fn draining_token(&self) -> CancellationToken {
         let token = self.meta.draining_token();
-        // Asked before the token was there.
+        // The drain may have begun before the token was created.
         if self.mailbox.ending() == Ending::Drain || self.mailbox.admits_members() {
             token.cancel();
         }
         token.clone()
     }
 
-    /// The native handle. From here on the cell lets its runtime look at native signals.
+    /// The native handle. From now on the cell lets its runtime check for native signals.
     pub(crate) fn native(&self) -> Option<&(dyn Any + Send + Sync)> {
         let (handle, is_first) = self.meta.expose()?;
         if is_first {
-            // Before or after the cell parks: it looks at the flag again after the mailbox's lock.
+            // Works before and after the cell parks: it checks the flag again after taking the mailbox's
+            // lock.
             self.meta.wake(self.mailbox.repark());
         }
         Some(handle.native())
@@ -120,7 +121,8 @@ impl<A: Actor> Holder for ActorCore<A> {
         let events = self.meta.system().events();
         match failure {
             None => events.asker_gone(self, message),
-            // As when the asker was gone before. Other errors have been reported where they were made, or are no loss.
+            // As if the asker had been gone before. Other errors were reported at their source, or are no
+            // loss.
             Some(error) if error.kind() == ErrorKind::Failed => events.failed(self, message, error),
             Some(_) => {}
         }
@@ -137,5 +139,5 @@ impl<A: Actor> fmt::Debug for ActorCore<A> {
     }
 }
 
-/// The whole actor as one future, from its start to its end.
+/// The whole actor as one future, from start to end.
 pub(crate) type ActorFuture = Pin<Box<dyn Future<Output = ()> + Send>>;

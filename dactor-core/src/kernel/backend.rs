@@ -1,4 +1,4 @@
-//! What a runtime does for the kernel.
+//! The interface of a runtime to the kernel.
 
 use std::any::Any;
 
@@ -7,14 +7,14 @@ use crate::kernel::cell::Cell;
 
 /// A runtime that can host actors.
 pub trait Backend: Send + Sync + 'static {
-    /// The name of the runtime, for people.
+    /// The name of the runtime.
     fn name(&self) -> &'static str;
 
-    /// Creates a native actor around the cell, on the tokio runtime in which it is called.
+    /// Creates a native actor around the cell, on the current tokio runtime.
     ///
     /// # Errors
     ///
-    /// When the runtime refuses. The cell is dropped then, and the error is returned by `spawn`.
+    /// When the runtime refuses. The cell is then dropped, and `spawn` returns the error.
     fn spawn(&self, cell: Cell) -> Result<()>;
 }
 
@@ -28,21 +28,21 @@ impl Backend for Box<dyn Backend> {
     }
 }
 
-/// The native actor of one cell, as seen by everyone who sends to it.
+/// The native actor of one cell, as seen by its senders.
 pub trait NativeHandle: Send + Sync + 'static {
     /// Makes the native actor run [`Cell::poll_turn`] soon, without blocking.
     ///
-    /// It is called on the thread of the sender: any thread, also one without a tokio runtime, and also inside a handler
-    /// or a destructor. A wake that comes while a turn runs or ends asks for another turn.
+    /// Called on the sender's thread: any thread, possibly without a tokio runtime, and possibly inside a
+    /// handler or a destructor. A wake during or at the end of a turn requests another turn.
     ///
-    /// A wake that the native actor refuses, because it is ending, may be ignored: the end of the cell takes
-    /// care of what is queued. A resident cell needs none.
+    /// A native actor that is ending may ignore the wake: the end of the cell takes care of the queued
+    /// messages. A resident cell needs no wakes.
     fn wake(&self) {}
 
-    /// Ends an idle actor that has been asked to stop. A wake, the default, is always right.
+    /// Stops an idle actor. The default, a wake, is always correct.
     ///
-    /// A runtime whose own stop costs less than a turn may use it here; it must lead to [`Cell::end`], which asks for the
-    /// turn that is still needed. From any thread, like a wake.
+    /// A runtime whose native stop is cheaper than a turn may use it here; it must lead to [`Cell::end`],
+    /// which requests the turn that is still needed. Called from any thread, like `wake`.
     fn stop(&self) {
         self.wake();
     }

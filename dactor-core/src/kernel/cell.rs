@@ -1,4 +1,4 @@
-//! An actor with its type erased, as a backend runs it.
+//! A type-erased actor, as run by a backend.
 
 mod handles;
 
@@ -21,15 +21,15 @@ pub use self::handles::{Ender, ExitTeller, ExitWatch, exit_watch};
 pub enum TurnEnd {
     /// Nothing to do: wait for the next wake.
     Idle,
-    /// The turn's budget is spent, and other tasks have had the chance to run: the turn was pending once. Look at
-    /// native signals, then run another turn without waiting for a wake.
-    /// When the runtime refuses to schedule one, because it is draining, run it at once.
+    /// The turn's budget is spent, and other tasks have had a chance to run: the turn was pending once. Check
+    /// native signals, then run another turn without waiting for a wake. If the runtime refuses to schedule
+    /// one, because it is draining, run it immediately.
     More,
     /// The actor has ended: end the native one.
     Ended(Exit),
 }
 
-/// How an actor ended, as far as a native runtime cares.
+/// How an actor ended, from the view of a native runtime.
 #[derive(Debug, Clone)]
 pub enum Exit {
     /// It stopped, or drained.
@@ -43,7 +43,7 @@ pub enum Exit {
 /// How a native runtime ends an actor from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NativeEnd {
-    /// Handle what has been accepted, then stop.
+    /// Handle all accepted messages, then stop.
     Drain,
     /// Stop after the current message.
     Stop,
@@ -73,9 +73,8 @@ impl From<&StopReason> for Exit {
 
 /// An actor, ready to be run by a backend.
 ///
-/// It is [`Send`] and not [`Sync`]: one task at a time runs it, and a runtime that shares its actors needs a lock around
-/// it, which is never contended. What a native handle needs to stop it is in an
-/// [`Ender`].
+/// It is [`Send`] but not [`Sync`]: one task at a time runs it, and a runtime that shares its actors needs a
+/// lock around it, which is never contended. A native handle stops it through an [`Ender`].
 pub struct Cell {
     future: Option<ActorFuture>,
     actor: Arc<dyn DynActor>,
@@ -86,31 +85,31 @@ impl Cell {
         Self { future: Some(future), actor }
     }
 
-    /// Tells the cell where it lives. Call it once, before the first turn and before
+    /// Connects the cell to its native actor. Call it once, before the first turn and before
     /// [`Backend::spawn`](crate::spi::Backend::spawn) returns.
     pub fn bind(&self, handle: impl NativeHandle) {
-        // A second handle would never be woken: the first one stays.
+        // The first handle stays: a second one would never be woken.
         self.actor.meta().set_native_handle(Box::new(handle));
     }
 
-    /// The actor's path, as a text.
+    /// The actor's path as text.
     pub fn label(&self) -> String {
         self.actor.label()
     }
 
     /// Runs one turn: at most [`TURN`](crate::spi::TURN) messages.
     ///
-    /// It is pending while a handler waits for something, and once when its budget is spent, so that other tasks run
-    /// whatever the native runtime does between two turns. While nobody has taken the native handle
-    /// ([`ActorRef::native`](crate::ActorRef::native)), and so nobody can signal the native actor, it also stays
-    /// pending when there is nothing to do.
+    /// Pending while a handler waits, and once when the budget is spent, so that other tasks run whatever the
+    /// native runtime does between two turns. Until the native handle is given out
+    /// ([`ActorRef::native`](crate::ActorRef::native)), there can be no native signals, and the turn also
+    /// stays pending while the actor is idle.
     ///
-    /// A cell that has ended says so again, however often it is polled.
+    /// A cell that has ended returns `Ended` on every further poll.
     pub fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<TurnEnd> {
         let Self { future, actor } = self;
         let meta = actor.meta();
         if meta.poll_state().progress() == Progress::Spent && future.is_some() {
-            // The task has given way to others since.
+            // The task has yielded since.
             meta.poll_state().begin(Mode::Turns);
             return Poll::Ready(TurnEnd::More);
         }
@@ -118,8 +117,8 @@ impl Cell {
             Poll::Ready(exit) => Poll::Ready(TurnEnd::Ended(exit)),
             Poll::Pending => match meta.poll_state().progress() {
                 Progress::Parked => Poll::Ready(TurnEnd::Idle),
-                // A runtime may run turn after turn within one poll of its task, as far as tokio's budget goes: then
-                // nothing else would run for as many messages as the two budgets multiply to.
+                // A runtime may run several turns within one poll of its task, as far as tokio's budget goes:
+                // without this yield, the two budgets would multiply before another task runs.
                 Progress::Spent => {
                     cx.waker().wake_by_ref();
                     Poll::Pending
@@ -129,14 +128,14 @@ impl Cell {
         }
     }
 
-    /// [`poll_turn`](Self::poll_turn) as a future. Dropping it loses nothing: another turn goes on where it was.
+    /// [`poll_turn`](Self::poll_turn) as a future. Cancel-safe: another turn continues where it was.
     pub async fn turn(&mut self) -> TurnEnd {
         poll_fn(|cx| self.poll_turn(cx)).await
     }
 
     /// Runs the actor until it ends. Between messages it stays pending and is woken by its waker.
     ///
-    /// It may follow turns. A cell that has ended gives its exit again, however often it is polled.
+    /// It may follow turns. A cell that has ended returns its exit on every further poll.
     pub fn poll_run(&mut self, cx: &mut Context<'_>) -> Poll<Exit> {
         let Self { future, actor } = self;
         let meta = actor.meta();
@@ -147,21 +146,22 @@ impl Cell {
         exit
     }
 
-    /// [`poll_run`](Self::poll_run) as a future. Dropping it loses nothing: another run goes on where it was.
+    /// [`poll_run`](Self::poll_run) as a future. Cancel-safe: another run continues where it was.
     pub async fn run(&mut self) -> Exit {
         poll_fn(|cx| self.poll_run(cx)).await
     }
 
-    /// Says that the native host is ending, or is to end. The cell ends when it is run: by
-    /// [`poll_run`](Self::poll_run) or by more turns.
+    /// Ends the cell, because the native host is ending or must end. The cell ends when it is run: by
+    /// [`poll_run`](Self::poll_run) or by further turns.
     ///
-    /// A cell that is not being run is woken, by its waker or by [`NativeHandle::wake`]: a host that goes on obeying wakes has
-    /// nothing else to do. A stronger request replaces a weaker one. After the end it does nothing.
+    /// A cell that is not running is woken, by its waker or by [`NativeHandle::wake`], so a host that still
+    /// obeys wakes need not do anything else. A stronger request replaces a weaker one. No effect after the
+    /// end.
     pub fn end(&self, how: NativeEnd) {
         self.actor.end(how.into());
     }
 
-    /// A way to [`end`](Self::end) the cell that can be cloned and kept anywhere.
+    /// A cloneable handle to [`end`](Self::end) the cell.
     pub fn ender(&self) -> Ender {
         Ender::new(&self.actor)
     }
@@ -178,7 +178,7 @@ impl Cell {
     }
 }
 
-/// Polls the actor's future, unless it has ended. `meta` is that of `actor`, which is a virtual call away.
+/// Polls the actor's future, unless it has ended. `meta` belongs to `actor`, and saves a virtual call.
 #[inline]
 fn poll(
     future: &mut Option<ActorFuture>,
@@ -189,7 +189,7 @@ fn poll(
 ) -> Poll<Exit> {
     if let Some(running) = future {
         meta.poll_state().begin(mode);
-        // User code is contained inside; this is for a panic of the kernel itself.
+        // User code is contained inside; this catches a panic of the kernel itself.
         match contain(|| running.as_mut().poll(cx)) {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(())) => {}
@@ -200,7 +200,7 @@ fn poll(
     Poll::Ready(meta.stop_reason().map_or(Exit::Killed, Exit::from))
 }
 
-/// The runtime that drops a cell is no place for a panic of the actor's.
+/// A panic of the actor must not unwind into the runtime that drops the cell.
 impl Drop for Cell {
     fn drop(&mut self) {
         discard(self.future.take());

@@ -1,18 +1,18 @@
-//! Cycles of asks: actors that wait for each other's answers and so for ever.
+//! Deadlock detection for asks: actors that wait for each other's answers.
 //!
-//! An actor is *blocked* when a poll of its code returned `Pending` and only answers to asks without a limit, or the start
-//! of a child, can wake it. That is certain, not guessed: such a poll is repeated with a waker of its own
-//! ([`TurnWaker`]), and the clones that the poll leaves behind are counted. An ask accounts for one clone; a clone that
-//! no ask accounts for belongs to something else that the code awaits, such as the timer of `tokio::time::timeout` or
-//! another branch of a `select!`, and then the actor is not blocked.
+//! An actor is *blocked* when a poll of its code returned `Pending` and only answers to asks without a limit,
+//! or the start of a child, can wake it. This is exact: such a poll is repeated with a waker of its own
+//! ([`TurnWaker`]), and the clones that the poll leaves behind are counted. Each ask accounts for one clone;
+//! any other clone belongs to something else that the code awaits, such as the timer of
+//! `tokio::time::timeout` or another branch of a `select!`, and then the actor is not blocked.
 //!
-//! A blocked actor is in a table, with what it waits for. When an actor becomes blocked, all actors that it waits for,
-//! directly or through others, are looked at. If each of them is blocked, too, and the first is among them, none of
-//! them can go on: an ask of the cycle whose message is still in a mailbox fails with
-//! [`AskCycle`](ErrorKind::AskCycle). An entry is checked when it is looked at: an ask that was answered, given up,
-//! forwarded, stashed or promised for later holds nobody up.
+//! A table holds the blocked actors and what they wait for. When an actor becomes blocked, all actors that it
+//! waits for, directly or indirectly, are checked. If all of them are blocked, too, and the first is among
+//! them, it is a deadlock: an ask of the cycle whose message is still in a mailbox fails with
+//! [`AskCycle`](ErrorKind::AskCycle). Entries are checked when read: an ask that was answered, given up,
+//! forwarded, stashed or deferred does not block.
 //!
-//! Nothing is done for code that does not wait for an ask.
+//! Code that does not wait for an ask costs nothing.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -31,15 +31,15 @@ use crate::kernel::actor_core::ActorMeta;
 use crate::{Error, ErrorKind, Pid, System};
 
 thread_local! {
-    /// The code that is being polled on this thread belongs to an actor of a system that detects cycles.
+    /// The code being polled on this thread belongs to an actor of a system that detects cycles.
     static DETECTING: Cell<bool> = const { Cell::new(false) };
-    /// The actor whose code has last found an ask or a start that is not done.
+    /// The last actor whose code found an ask or a start pending.
     static WAITING: Cell<Pid> = const { Cell::new(Pid::NOBODY) };
     static COUNTED: RefCell<Option<Counted>> = const { RefCell::new(None) };
     static FAILING: RefCell<Option<Failing>> = const { RefCell::new(None) };
 }
 
-/// A poll whose wakers are counted.
+/// A poll whose waker clones are counted.
 struct Counted {
     pid: Pid,
     waker: Arc<TurnWaker>,
@@ -48,7 +48,7 @@ struct Counted {
     clones: usize,
 }
 
-/// The ask that is to fail when it is polled next.
+/// The ask that fails on its next poll.
 struct Failing {
     ask: Arc<dyn Asker>,
     error: Error,
@@ -57,14 +57,14 @@ struct Failing {
 /// What a blocked actor waits for.
 struct Wait {
     actor: Pid,
-    /// The ask, or the start of a child.
+    /// The ask, or `None` for the start of a child.
     ask: Option<Arc<dyn Asker>>,
 }
 
 struct Blocked {
     system: System,
     waits: Vec<Wait>,
-    /// Wakes the actor when one of its asks is to fail.
+    /// Wakes the actor when one of its asks has to fail.
     waker: Waker,
     failing: Option<Failing>,
 }
@@ -78,7 +78,7 @@ fn blocked() -> MutexGuard<'static, Table> {
     BLOCKED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Wakes whoever polls the actor, and remembers that it did.
+/// Wakes the task that polls the actor, and records that it did.
 struct TurnWaker {
     inner: Waker,
     woken: AtomicBool,
@@ -95,7 +95,7 @@ impl Wake for TurnWaker {
     }
 }
 
-/// Says that an ask without a limit was sent, and waits.
+/// Records an ask without a limit that was sent and waits.
 #[inline]
 pub(crate) fn sent() {
     if DETECTING.get() {
@@ -103,7 +103,7 @@ pub(crate) fn sent() {
     }
 }
 
-/// Says that an ask without a limit waits for this actor. The error when it would wait for ever.
+/// Records that an ask without a limit waits for this actor. Returns the error if it is a deadlock.
 #[inline]
 pub(crate) fn waits(actor: Pid, waker: &Waker, ask: impl FnOnce() -> Arc<dyn Asker>) -> Option<Error> {
     if DETECTING.get() { note(actor, waker, ask()) } else { None }
@@ -130,7 +130,7 @@ fn is_same(one: &Arc<dyn Asker>, other: &Arc<dyn Asker>) -> bool {
     std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
 }
 
-/// Something that was polled in the current turn, with the waker of that turn: what it registered is counted.
+/// Counts a wait that was polled with the waker of the current turn.
 fn counted<R>(waker: &Waker, look: impl FnOnce(&mut Counted) -> R) -> Option<R> {
     COUNTED.with_borrow_mut(|counted| {
         let counted = counted.as_mut()?;
@@ -139,7 +139,7 @@ fn counted<R>(waker: &Waker, look: impl FnOnce(&mut Counted) -> R) -> Option<R> 
     })
 }
 
-/// A spawn that is awaited: the clones that the start of the child leaves behind are the child's.
+/// An awaited spawn: waker clones made while the child starts belong to the child.
 pub(crate) struct Start(Option<usize>);
 
 impl Start {
@@ -167,7 +167,8 @@ impl Start {
     }
 }
 
-/// Polls the code of an actor, and finds out whether it waits in a cycle. Dropped, it takes the actor out of the table.
+/// Polls the code of an actor, and detects whether it waits in a cycle. Dropping it removes the actor from
+/// the table.
 pub(crate) struct Watch {
     /// [`Pid::NOBODY`] while the actor is not in the table.
     listed: Pid,
@@ -178,7 +179,7 @@ impl Watch {
         Self { listed: Pid::NOBODY }
     }
 
-    /// At most one ask fails in one poll: code that asks again and again lets others run in between.
+    /// At most one ask fails per poll, so code that retries in a loop yields to other tasks.
     #[inline(never)]
     pub(crate) fn poll<F: Future + ?Sized>(
         &mut self,
@@ -191,8 +192,8 @@ impl Watch {
         if let Some(failing) = told {
             return fail(failing, code, cx);
         }
-        // The start of a child, inside the turn of its parent, is counted at once: to poll it twice at each level would be
-        // 2ⁿ polls for a child at depth n.
+        // The start of a child, inside the turn of its parent, is counted directly: polling it twice at each
+        // level would be 2ⁿ polls for a child at depth n.
         if !detecting.0 {
             WAITING.set(Pid::NOBODY);
             let polled = code.as_mut().poll(cx);
@@ -211,7 +212,7 @@ impl Watch {
         }
     }
 
-    /// Lists the actor as blocked, unless that closes a cycle and its own ask is the one to fail.
+    /// Adds the actor to the table, unless that closes a cycle and its own ask has to fail.
     fn enter(&mut self, meta: &ActorMeta, waits: Vec<Wait>, waker: &Waker) -> Option<Failing> {
         let entry = Blocked { system: meta.system().clone(), waits, waker: waker.clone(), failing: None };
         let mut table = blocked();
@@ -231,7 +232,8 @@ impl Watch {
         Some(Failing { ask, error: error(&cycle) })
     }
 
-    /// Takes the actor out of the table. The ask that is to fail, if another actor has found the cycle.
+    /// Removes the actor from the table. Returns the ask that has to fail, if another actor has found the
+    /// cycle.
     #[inline]
     fn leave(&mut self) -> Option<Failing> {
         if self.listed == Pid::NOBODY { None } else { self.take_out() }
@@ -256,11 +258,11 @@ impl Drop for Watch {
     }
 }
 
-/// Polls the code with an ask that is to fail.
+/// Polls the code with a failing ask.
 fn fail<F: Future + ?Sized>(failing: Failing, code: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<F::Output> {
     let outer = FAILING.replace(Some(failing));
     let polled = code.poll(cx);
-    // It is still there when the answer came first.
+    // Still set when the answer came first.
     discard(FAILING.replace(outer));
     if polled.is_pending() {
         // It may wait in a cycle again.
@@ -277,7 +279,7 @@ impl Drop for Detecting {
     }
 }
 
-/// Polls with a waker whose clones are counted. What the code waits for, if that is all that can wake it.
+/// Polls with a waker whose clones are counted. Returns what the code waits for, if nothing else can wake it.
 fn count<F: Future + ?Sized>(
     meta: &ActorMeta,
     code: Pin<&mut F>,
@@ -303,16 +305,16 @@ fn count<F: Future + ?Sized>(
     let Some(Counted { waker, waits, clones, .. }) = counted else { return Err(None) };
     drop(waker);
     let left = Arc::strong_count(&turn) - 1;
-    // A clone that is gone by now was dropped after it woke: that has to be seen here.
+    // Synchronizes with clones that were dropped after waking: their wake must be visible here.
     fence(Ordering::Acquire);
     let is_blocked = !waits.is_empty() && left == clones && !turn.woken.load(Ordering::Relaxed);
     Err(is_blocked.then_some(waits))
 }
 
-/// The way from an actor back to itself, if it and all that it waits for are blocked.
+/// The path from an actor back to itself, if it and all actors it waits for are blocked.
 fn cycle(table: &Table, first: Pid) -> Option<Vec<Pid>> {
     let mut found = None;
-    // Each actor with the one that waits for it.
+    // Maps each actor to the one that waits for it.
     let mut seen: HashMap<Pid, Pid, PidHasher> = HashMap::default();
     let mut next = vec![first];
     while let Some(pid) = next.pop() {
@@ -340,11 +342,11 @@ fn cycle(table: &Table, first: Pid) -> Option<Vec<Pid>> {
     Some(way)
 }
 
-/// An ask that fails to break a cycle: its asker, its reply, and the actors of the cycle from the asker on.
+/// The ask that fails to break a cycle: its asker, its reply, and the actors of the cycle from the asker on.
 type Victim = (Pid, Arc<dyn Asker>, Vec<(Pid, System)>);
 
-/// The ask of a cycle that is to fail, its asker, and the actors of the cycle from there: one whose message no handler
-/// has, the first from the actor that closed the cycle, or else simply the first.
+/// Chooses the ask to fail: the first, from the actor that closed the cycle, whose message has not reached a
+/// handler, or else the first.
 fn victim(table: &Table, cycle: &[Pid]) -> Option<Victim> {
     let asks = || {
         (0..cycle.len()).filter_map(|index| {
@@ -359,7 +361,7 @@ fn victim(table: &Table, cycle: &[Pid]) -> Option<Victim> {
     Some((cycle[index], ask, actors))
 }
 
-/// Lists the actors in the order in which they wait for each other, the first again at the end.
+/// Lists the actors in waiting order, with the first repeated at the end.
 fn error(actors: &[(Pid, System)]) -> Error {
     let label = |(pid, system): &(Pid, System)| match system.registry().by_number(*pid) {
         Some(actor) => actor.label(),

@@ -1,4 +1,4 @@
-//! That an actor has ended, and why.
+//! The end of an actor, and its reason.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -11,8 +11,9 @@ use crate::base::current::{self, awaits_itself};
 use crate::base::label::Labelled;
 use crate::{Result, StopReason};
 
-/// The end of one actor, in two steps: first its reason can be read, and the watchers are told; then those who wait
-/// are woken. So whoever hears of the end, in whatever way, finds the reason, and a waiter finds the watchers told.
+/// The end of one actor, in two steps: first its reason is set and the watchers are notified, then the
+/// waiters are woken. So every observer of the end finds the reason, and a waiter finds the watchers
+/// notified.
 pub(crate) struct Ended {
     reason: OnceLock<StopReason>,
     told: SetOnce<()>,
@@ -23,23 +24,23 @@ impl Ended {
         Self { reason: OnceLock::new(), told: SetOnce::new() }
     }
 
-    /// The reason, when the actor has ended.
+    /// The reason, once the actor has ended.
     pub(crate) fn get(&self) -> Option<&StopReason> {
         self.reason.get()
     }
 
-    /// The actor has ended.
+    /// Sets the reason.
     pub(crate) fn set(&self, reason: StopReason) {
-        // An actor is settled once.
+        // An actor ends once.
         let _ = self.reason.set(reason);
     }
 
-    /// The watchers have been told.
+    /// Wakes the waiters, after the watchers were notified.
     pub(crate) fn announce(&self) {
         let _ = self.told.set(());
     }
 
-    /// Waits until the actor has ended and its watchers have been told.
+    /// Waits until the actor has ended and its watchers have been notified.
     pub(crate) async fn wait(&self) -> &StopReason {
         self.told.wait().await;
         match self.reason.get() {
@@ -48,7 +49,7 @@ impl Ended {
         }
     }
 
-    /// The same. In the turn of the actor itself it is an error, because there it would wait for ever.
+    /// The same, but an error in the actor's own turn, where waiting would be a deadlock.
     pub(crate) async fn wait_outside_turn(&self, actor: &(impl Labelled + ?Sized)) -> Result<StopReason> {
         let mut ended = pin!(self.wait());
         poll_fn(|cx| match ended.as_mut().poll(cx) {

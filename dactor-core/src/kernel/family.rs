@@ -24,12 +24,12 @@ use crate::mailbox::Ending;
 use crate::supervision::strategy::{Decision, Record, Scope};
 use crate::{Directive, Error, Pid, Supervision};
 
-/// A request of the actor's parent, siblings or children, met between two messages.
+/// A request from the actor's parent, siblings or children, handled between two messages.
 #[derive(Debug)]
 pub(crate) enum FamilyRequest {
-    /// A sibling failed, and this actor is restarted with it.
+    /// A sibling failed, and this actor restarts with it.
     Restart { failure: Error, after: Duration },
-    /// A child failed and left it to its parent.
+    /// A child failed and escalated the failure.
     ChildFailed { child: String, failure: Error },
 }
 
@@ -39,19 +39,19 @@ pub(crate) struct Family(Mutex<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    /// The actor ends, and has no more children.
+    /// The actor is ending: spawning a child fails with `Stopped`.
     closed: bool,
-    /// The actor waits for the end of its children.
+    /// The actor is waiting for its children to end.
     stopping_children: bool,
-    /// How often the actor has been restarted: a child is spawned by one instance, and is not the next one's.
+    /// How often the actor has been restarted: a child belongs to the instance that spawned it.
     generation: u32,
-    /// Boxed, and made when there is anything to keep: most actors have no children and no requests.
+    /// Boxed and lazily created: most actors have no children and no requests.
     children: Option<Box<Children>>,
 }
 
 #[derive(Default)]
 struct Children {
-    /// In the order of their birth: numbers only grow.
+    /// In spawn order, because ids only grow.
     by_pid: BTreeMap<Pid, Arc<dyn DynActor>>,
     names: HashMap<Arc<str>, Pid>,
     record: Record,
@@ -63,7 +63,7 @@ impl Family {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a child of this generation in, under its name.
+    /// Adds a child of this generation, under its name.
     pub(crate) fn add(&self, child: Arc<dyn DynActor>, generation: u32) -> Result<(), Refused> {
         let mut inner = self.lock();
         if inner.closed || inner.generation != generation {
@@ -107,17 +107,17 @@ impl Family {
         children.by_pid.get(children.names.get(name)?).cloned()
     }
 
-    /// Lets nobody in any more, and listens to nobody.
+    /// Refuses further children and requests.
     pub(crate) fn close(&self) {
         let mut inner = self.lock();
         inner.closed = true;
         let dropped = inner.children.as_mut().map(|children| mem::take(&mut children.requests));
         drop(inner);
-        // A failure is a user's value: it is dropped outside the lock.
+        // A failure is a user value: dropped outside the lock.
         drop(dropped);
     }
 
-    /// Whether the actor waits for the end of its children.
+    /// Whether the actor is waiting for its children to end.
     pub(crate) fn is_stopping_children(&self) -> bool {
         self.lock().stopping_children
     }
@@ -126,12 +126,12 @@ impl Family {
         self.lock().stopping_children = stopping_children;
     }
 
-    /// To which generation a child belongs that is spawned now.
+    /// The generation of a child that is spawned now.
     pub(crate) fn generation(&self) -> u32 {
         self.lock().generation
     }
 
-    /// The instance is lost: what it is still spawning is not let in any more.
+    /// The instance is lost: children that it is still spawning are refused.
     pub(crate) fn begin_generation(&self) {
         let mut inner = self.lock();
         inner.generation = inner.generation.wrapping_add(1);
@@ -144,14 +144,14 @@ impl Family {
         }
     }
 
-    /// What the family has wanted longest.
+    /// The oldest pending request.
     pub(crate) fn next_request(&self) -> Option<FamilyRequest> {
         self.lock().children.as_mut()?.requests.pop_front()
     }
 
-    /// A new instance is about to begin. What the family wanted of the one before is settled by that, and the restarts of
-    /// the children that one had do not count any more. A child of it that has not got to its host yet, and was killed,
-    /// is none of the new one's, and its name is free.
+    /// Prepares for a new instance. Pending requests for the previous one are discarded, and so is the
+    /// restart history of its children. A killed child that never reached its host does not belong to the new
+    /// instance, and its name is free.
     pub(crate) fn begin_anew(&self) {
         let settled = self.lock().children.as_mut().map(|children| {
             children.record = Record::default();
@@ -162,7 +162,7 @@ impl Family {
         drop(settled);
     }
 
-    /// The restart that a sibling's failure has in store for this actor.
+    /// The pending restart caused by a sibling's failure.
     fn take_restart(&self) -> Option<FamilyRequest> {
         let mut inner = self.lock();
         let requests = &mut inner.children.as_mut()?.requests;
@@ -175,27 +175,27 @@ impl Family {
 pub(crate) fn signal_all(actors: &[Arc<dyn DynActor>], ending: Ending) {
     for actor in actors.iter().rev() {
         actor.signal(ending);
-        // One that has not got to its host yet may never be polled again: nobody waits for it.
+        // An actor that has not reached its host may never be polled again: not awaited.
         if !actor.meta().is_hosted() {
             actor.signal(Ending::Kill);
         }
     }
 }
 
-/// Waits for the end of all that live in their hosts.
+/// Waits for all hosted actors to end.
 pub(crate) async fn all_ended(actors: &[Arc<dyn DynActor>]) {
     ended(actors.iter().filter(|actor| actor.meta().is_hosted())).await;
 }
 
-/// Waits for the end of all of them.
+/// Waits for all of them to end.
 pub(crate) async fn ended(actors: impl Iterator<Item = &Arc<dyn DynActor>>) {
     join_all(actors.map(|actor| actor.meta().ended())).await;
 }
 
-/// Who supervises an actor: its parent, or its system for one at the top.
+/// The supervisor of an actor: its parent, or its system for a top-level actor.
 pub(crate) enum Supervisor<'a> {
     Parent(&'a dyn DynActor),
-    /// Of this actor.
+    /// With the actor itself.
     Guardian(&'a ActorMeta),
 }
 
@@ -207,10 +207,10 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Decides over a failed actor by the record of its group, and tells the siblings that the decision concerns.
+    /// Decides about a failed actor by the restart history of its group, and informs the affected siblings.
     ///
-    /// It is one step, under the lock of the group: of two that fail at once the second finds that it is to be restarted
-    /// with the first, and no actor is restarted twice.
+    /// Atomic under the lock of the group: if two actors fail at once, the second sees that it will be
+    /// restarted with the first, so no actor is restarted twice.
     pub(crate) fn decide_for_group(
         &self,
         scope: Scope,
@@ -261,7 +261,7 @@ impl Supervisor<'_> {
             match decision {
                 Decision::Restart { .. } => sibling.call(),
                 Decision::Stop => sibling.signal(Ending::Stop),
-                // There is no parent that would decide over the others.
+                // Top-level actors have no parent to decide about the siblings.
                 Decision::Escalate | Decision::Exhausted if top => sibling.signal(Ending::Stop),
                 Decision::Resume | Decision::Escalate | Decision::Exhausted => {}
             }
@@ -269,7 +269,7 @@ impl Supervisor<'_> {
         decision
     }
 
-    /// Fails the parent over a child. There is nobody above a guardian.
+    /// Fails the parent because of a child. Guardians have no parent.
     pub(crate) fn escalate(&self, child: String, failure: &Error) {
         if let Self::Parent(parent) = self {
             parent.meta().family().request(FamilyRequest::ChildFailed { child, failure: failure.clone() });

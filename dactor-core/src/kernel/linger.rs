@@ -1,10 +1,10 @@
-//! Whether a cell that is run by turns waits a little before it ends its turn.
+//! Lingering: whether a cell that is run by turns waits a little before it ends its turn.
 //!
-//! Ending a turn, and being woken for the next one, goes through the native mailbox. A cell that lingers stays
-//! pending until its worker has nothing else to do: the next message of a conversation then only wakes a
-//! future. Where nobody talks, lingering costs a poll, so it is done less and less until it pays again.
+//! Ending a turn, and being woken for the next one, goes through the native mailbox. A lingering cell stays
+//! pending until its worker has nothing else to do, so the next message of a conversation only wakes a
+//! future. Without a conversation, lingering costs a poll, so it backs off until it pays again.
 
-/// At most this many turns in a row end at once before lingering is tried again.
+/// At most this many consecutive turns end without lingering.
 const MOST_SKIPPED: u8 = 31;
 
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ impl Linger {
         self.next = 0;
     }
 
-    /// Nothing came.
+    /// No message came.
     pub(crate) fn was_in_vain(&mut self) {
         self.next = (self.next * 2 + 1).min(MOST_SKIPPED);
         self.skip = self.next;

@@ -1,7 +1,7 @@
-//! Where an actor is in the tree of its system.
+//! The path of a live actor.
 //!
-//! Nothing of a path is kept but its length: the names of the actor and of its ancestors are put together when somebody
-//! asks, so an actor costs no memory for a path that nobody looks at.
+//! Only the length of a path is stored: it is built from the names of the actor and its ancestors on demand,
+//! so an actor costs no memory for an unused path.
 
 use smallvec::SmallVec;
 
@@ -11,11 +11,11 @@ use crate::path::canonical::{Name, of_actor};
 use crate::path::{ActorPath, ActorUid};
 use crate::{Error, ErrorKind, Pid, Result};
 
-/// Longest path of a live actor, in bytes: one that parses back with any UID behind it.
+/// Longest path of a live actor, in bytes: it must parse back with any UID appended.
 const LONGEST: usize = ActorPath::LONGEST - "#18446744073709551615".len();
 
 impl ActorMeta {
-    /// The actor's path, with the actor's number as its UID: numbers are never reused.
+    /// The actor's path, with its id as the UID: ids are never reused.
     pub(crate) fn path(&self) -> ActorPath {
         let mut lineage: SmallVec<[&Self; 8]> = SmallVec::new();
         let mut next = Some(self);
@@ -33,19 +33,19 @@ fn name_of(chosen: Option<&str>, pid: Pid) -> Name<'_> {
     chosen.map_or(Name::Generated(pid.get()), Name::Chosen)
 }
 
-/// Checks a name that was chosen for an actor. Any text can be one, because it is escaped in paths, but for the few that
-/// mean something else there.
+/// Validates a name for an actor. Any text is allowed, because it is escaped in paths, except the few with a
+/// special meaning there.
 pub(crate) fn check_name(name: &str) -> Result<()> {
     let why = match name {
         "" => "it is empty",
-        "." | ".." => "it means a step in a relative path",
-        _ if name.starts_with('$') => "names with a leading `$` are the system's own",
+        "." | ".." => "it is a step of a relative path",
+        _ if name.starts_with('$') => "names with a leading `$` are reserved for the system",
         _ => return Ok(()),
     };
     Err(invalid_name(name, why))
 }
 
-/// How long the path of a new actor is, unless it is too long.
+/// The length of a new actor's path, or an error if it is too long.
 pub(crate) fn path_length(above: usize, name: Option<&str>, pid: Pid, system: &str) -> Result<u16> {
     let length = above + "/".len() + name_of(name, pid).length();
     match u16::try_from(length) {

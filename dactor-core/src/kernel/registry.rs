@@ -1,4 +1,4 @@
-//! Who lives in a system.
+//! The live actors of a system.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -10,24 +10,24 @@ use crate::base::pid::PidHasher;
 use crate::kernel::actor_core::DynActor;
 use crate::path::Guardian;
 
-/// Actors are born and end on every thread, each in the shard of its number.
+/// Sharded by id, because actors start and end on every thread.
 const SHARDS: usize = 16;
 
 /// The live actors of a system, and their names.
 #[derive(Default)]
 pub(crate) struct Registry {
     closed: AtomicBool,
-    /// How many actors are gone from here and have not told their watchers and waiters yet.
+    /// How many removed actors have not notified their watchers and waiters yet.
     leaving: AtomicUsize,
     shards: [Shard; SHARDS],
-    /// Of the actors at the top: those of the users, and the system's own.
+    /// Names of the top-level actors: user actors, and services.
     users: Names,
     services: Names,
 }
 
 type Names = Mutex<HashMap<Arc<str>, Weak<dyn DynActor>>>;
 
-/// On a cache line of its own.
+/// On a cache line of its own, against false sharing.
 #[derive(Default)]
 #[repr(align(64))]
 struct Shard(Mutex<HashMap<Pid, Arc<dyn DynActor>, PidHasher>>);
@@ -36,7 +36,7 @@ struct Shard(Mutex<HashMap<Pid, Arc<dyn DynActor>, PidHasher>>);
 #[must_use]
 pub(crate) struct Registration(Pid);
 
-/// Why an actor was not taken in.
+/// Why an actor was not registered.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
     Closed,
@@ -45,12 +45,12 @@ pub(crate) enum Refused {
 }
 
 impl Registry {
-    /// The actor of this name at the top.
+    /// The top-level actor with this name.
     pub(crate) fn get(&self, guardian: Guardian, name: &str) -> Option<Arc<dyn DynActor>> {
         lock(self.names(guardian)).get(name)?.upgrade()
     }
 
-    /// The actor with this number.
+    /// The actor with this id.
     pub(crate) fn by_number(&self, pid: Pid) -> Option<Arc<dyn DynActor>> {
         lock(self.shard(pid)).get(&pid).cloned()
     }
@@ -67,7 +67,7 @@ impl Registry {
         self.shards.iter().map(|shard| lock(&shard.0).len()).sum()
     }
 
-    /// Lets nobody in any more. Whoever is in is seen by a later [`snapshot`](Self::snapshot).
+    /// Refuses further actors. All registered ones are in a later [`snapshot`](Self::snapshot).
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
     }
@@ -77,7 +77,7 @@ impl Registry {
         self.closed.load(Ordering::SeqCst)
     }
 
-    /// Who is in, in the order of their birth: so a shutdown runs the same each time.
+    /// The registered actors in spawn order, so that a shutdown is reproducible.
     pub(crate) fn snapshot(&self) -> Vec<Arc<dyn DynActor>> {
         let mut live = Vec::new();
         for shard in &self.shards {
@@ -87,7 +87,7 @@ impl Registry {
         live
     }
 
-    /// The actors right below a guardian, in no order.
+    /// The top-level actors below a guardian, unordered.
     pub(crate) fn top_level(&self, guardian: Guardian) -> Vec<Arc<dyn DynActor>> {
         let mut top = Vec::new();
         for shard in &self.shards {
@@ -101,7 +101,7 @@ impl Registry {
         top
     }
 
-    /// Takes a new actor in, under its name. A child is one of this generation of its parent's children.
+    /// Registers a new actor under its name. A child belongs to this generation of its parent's children.
     pub(crate) fn register(
         &self,
         actor: &Arc<dyn DynActor>,
@@ -122,7 +122,7 @@ impl Registry {
         }
         let pid = actor.meta().pid();
         let mut live = lock(self.shard(pid));
-        // Looked at under the lock: either this is seen by the snapshot of a shutdown, or the shutdown is seen here.
+        // Checked under the lock: either a shutdown's snapshot sees this actor, or this sees the shutdown.
         if !self.closed.load(Ordering::SeqCst) {
             live.insert(pid, actor.clone());
             return Ok(Registration(pid));
@@ -132,9 +132,11 @@ impl Registry {
         Err(Refused::Closed)
     }
 
-    /// Lets an actor go, and its name. It is [leaving](Self::is_anyone_leaving) until it has [left](Self::left).
+    /// Removes an actor and its name. It is [leaving](Self::is_anyone_leaving) until it has
+    /// [left](Self::left).
     pub(crate) fn unregister(&self, Registration(pid): Registration) {
-        // Before it is gone: a snapshot without it finds it leaving, or finds that all have been told.
+        // Incremented before the removal: a snapshot without the actor finds it leaving, or its waiters
+        // notified.
         self.leaving.fetch_add(1, Ordering::SeqCst);
         let removed = lock(self.shard(pid)).remove(&pid);
         if let Some(actor) = removed {
@@ -142,12 +144,12 @@ impl Registry {
         }
     }
 
-    /// An actor that is gone has told its watchers and waiters.
+    /// A removed actor has notified its watchers and waiters.
     pub(crate) fn left(&self) {
         self.leaving.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Whether an actor that is gone has yet to tell its watchers or waiters.
+    /// Whether a removed actor has yet to notify its watchers or waiters.
     pub(crate) fn is_anyone_leaving(&self) -> bool {
         self.leaving.load(Ordering::SeqCst) > 0
     }

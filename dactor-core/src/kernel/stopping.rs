@@ -1,9 +1,9 @@
-//! One deadline for a tree of actors that ends.
+//! One deadline for stopping a tree of actors.
 //!
-//! An actor ends after its children: it asks them to end, waits for them, and then runs its `on_stop`. The end of a tree
-//! has one *driver*, which alone has a deadline: the actor whose stop or restart began it, or the shutdown of the system. The
-//! actors below the driver wait for their children without a deadline of their own, so the depth of a tree costs nobody
-//! any time.
+//! An actor ends after its children: it asks them to end, waits for them, and then runs its `on_stop`. Only
+//! the *driver* of the tree has a deadline: the actor whose stop or restart began it, or the shutdown of the
+//! system. The actors below wait for their children without a deadline of their own, so the depth of the tree
+//! does not shorten the time.
 //!
 //! ```text
 //!   0                     1/2                  3/4            7/8             1    of the grace period
@@ -11,14 +11,15 @@
 //!   ├─ the tree ends by itself ──────────────────┼─ kill rounds ─┼─ all are killed ─┤
 //! ```
 //!
-//! At three quarters the driver begins to kill, in rounds. The unfinished actors that have no unfinished children are those
-//! that use up the time; all others only wait for them. So a round kills these leaves, and what is above them goes on with
-//! its `on_stop`. The next round begins when the leaves have ended, or when their share of the time is over: what is left
-//! until seven eighths, divided by the height of the unfinished tree. A line of actors that all hang is through by then,
-//! and an actor that does not hang has its hooks. At seven eighths everything that is left is killed.
+//! At three quarters of the grace period the driver begins to kill, in rounds. Unfinished actors without
+//! unfinished children use up the time; all others only wait for them. So a round kills these leaves, and
+//! their ancestors continue with `on_stop`. The next round begins when the leaves have ended, or when their
+//! share of the time is over: the time until seven eighths, divided by the height of the unfinished tree. So
+//! even a chain of hanging actors is finished by then, and an actor that does not hang runs its hooks. At
+//! seven eighths, all remaining actors are killed.
 //!
-//! A leaf that was not even asked to end, because its parent hangs in a handler, is stopped in a round, and killed in a later
-//! one.
+//! A leaf that was not asked to end yet, because its parent hangs in a handler, is stopped in one round, and
+//! killed in a later one.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -34,15 +35,15 @@ use crate::kernel::actor_core::{ActorMeta, DynActor};
 use crate::kernel::family::{all_ended, ended};
 use crate::mailbox::Ending;
 
-/// The least that a round waits.
+/// The minimum duration of a round.
 const SHORTEST: Duration = Duration::from_millis(5);
 
-/// When so many eighths of the grace period are over; `None` for a time that never comes.
+/// When this many eighths of the grace period are over; `None` for never.
 pub(crate) fn after(begin: Instant, grace: Duration, eighths: u32) -> Option<Instant> {
     begin.checked_add(grace / 8 * eighths)
 }
 
-/// Waits for something, until then at the longest. `false` when it did not come.
+/// Waits with a deadline. `false` when it was exceeded.
 pub(crate) async fn until(then: Option<Instant>, waiting: impl Future<Output = ()>) -> bool {
     match then {
         Some(then) => timeout_at(then, waiting).await.is_ok(),
@@ -53,13 +54,13 @@ pub(crate) async fn until(then: Option<Instant>, waiting: impl Future<Output = (
     }
 }
 
-/// Waits for the end of these actors and of all below them, as their driver.
+/// Drives the end of these actors and all their descendants.
 pub(crate) async fn drive(driver: &ActorMeta, actors: &[Arc<dyn DynActor>]) {
     let (begin, grace) = (Instant::now(), driver.system().grace());
     if until(after(begin, grace, 6), all_ended(actors)).await {
         return;
     }
-    // A shutdown that began meanwhile drives all that lives, by its own deadline.
+    // A shutdown that began meanwhile drives all live actors, by its own deadline.
     if driver.system().registry().is_closed()
         && until(Instant::now().checked_add(grace), all_ended(actors)).await
     {
@@ -70,13 +71,13 @@ pub(crate) async fn drive(driver: &ActorMeta, actors: &[Arc<dyn DynActor>]) {
     all_ended(actors).await;
 }
 
-/// Kills the leaves, round by round, and at the end all that is left. Gives those that it killed.
+/// Kills the leaves, round by round, and at the end all that are left. Returns the killed actors.
 pub(crate) async fn kill_in_rounds(
     left: impl Fn() -> Vec<Arc<dyn DynActor>>,
     end: Instant,
 ) -> Vec<Arc<dyn DynActor>> {
     let mut killed = Vec::new();
-    // What is a leaf at first has had all the time that there was.
+    // The first leaves have already had all the time there was.
     let mut waits = false;
     loop {
         let (leaves, height) = leaves(left());
@@ -107,8 +108,8 @@ pub(crate) async fn kill_in_rounds(
     killed
 }
 
-/// These actors and all below them, without those that have ended. One that has not got to its host is killed by its
-/// parent, and nobody waits for it.
+/// These actors and all their descendants, except ended ones. An actor that has not reached its host is
+/// killed by its parent, and not awaited.
 fn unfinished(actors: &[Arc<dyn DynActor>]) -> Vec<Arc<dyn DynActor>> {
     let mut found = Vec::new();
     let mut next = actors.to_vec();
@@ -122,9 +123,9 @@ fn unfinished(actors: &[Arc<dyn DynActor>]) -> Vec<Arc<dyn DynActor>> {
     found
 }
 
-/// Those without a child among them, and how many generations there are.
+/// The actors without a child among them, and the height of the tree.
 fn leaves(mut actors: Vec<Arc<dyn DynActor>>) -> (Vec<Arc<dyn DynActor>>, u32) {
-    // A child is younger than its parent, and so comes before it.
+    // Children first: a child has a higher id than its parent.
     actors.sort_by_key(|actor| Reverse(actor.pid()));
     let mut below: HashMap<Pid, u32> = HashMap::new();
     let mut highest = 1;

@@ -8,9 +8,9 @@
 //!               ended                   └─ on_restart ◄─ factory ◄─ wait ◄─ children end ◄─ Restart
 //! ```
 //!
-//! User code is polled only through [`guarded`], which sees a kill at every await. Panics are contained, in a call, in an
-//! await and in a destructor: a handler's by its [dispatch](crate::delivery::handler), which answers the asker, a hook's by
-//! [`hook`](hook::hook).
+//! User code is polled only through [`guarded`], which checks for a kill at every await. Panics are contained
+//! in calls, awaits and destructors: a handler's by its [dispatch](crate::delivery::handler), which answers
+//! the asker, a hook's by [`hook`](hook::hook).
 
 mod hook;
 mod messages;
@@ -40,20 +40,20 @@ use crate::mailbox::{Ending, Signals};
 use crate::supervision::strategy::Record;
 use crate::{Actor, Context, Error, Inbound, StopReason, Supervision};
 
-/// How many messages one turn handles at the most, before the runtime gets to look at its own signals and
-/// other actors run.
+/// The maximum number of messages per turn, before the runtime can check its own signals and other actors
+/// run.
 pub const TURN: usize = 128;
 
 /// How the message loop ended.
 enum LoopExit {
-    /// The instance is sound: its `on_stop` runs.
+    /// The instance is intact: its `on_stop` runs.
     Sound(StopReason),
     /// The actor was killed or its instance is lost.
     Lost(StopReason),
 }
 
-/// The future that is the whole actor. It is used where it was made, and everything in it stays in place: it is most of
-/// what an idle actor costs.
+/// The future of the whole actor. It is used in place and not moved, because it is most of the memory of an
+/// idle actor.
 pub(crate) fn actor_future<A: Actor>(
     core: Arc<ActorCore<A>>,
     registration: Registration,
@@ -81,15 +81,15 @@ pub(crate) fn actor_future<A: Actor>(
 struct ActorTask<A: Actor> {
     factory: Factory<A>,
     ctx: Context<A>,
-    /// How its failures are met; as its parent says if this does not.
+    /// The supervision strategy set at spawn; `None` for the parent's.
     supervision: Option<Box<Supervision>>,
-    /// Of its own restarts, since the first.
+    /// The history of its own restarts; `None` until the first.
     record: Option<Box<Record>>,
     inbound: Chain<dyn Inbound>,
     teardown: Teardown<A>,
 }
 
-/// What the user gave at the spawn, each under a guard of its own.
+/// User values given at spawn, each dropped under its own panic guard.
 impl<A: Actor> Drop for ActorTask<A> {
     fn drop(&mut self) {
         discard(self.supervision.take());
@@ -114,7 +114,7 @@ impl<A: Actor> ActorTask<A> {
                 }
             }
         };
-        // From here on nobody waits in vain, however long `on_stop` takes.
+        // Askers are answered now, however long `on_stop` takes.
         self.close();
         let (reason, sound) = match exit {
             LoopExit::Sound(reason) => (reason, true),
@@ -131,7 +131,7 @@ impl<A: Actor> ActorTask<A> {
         if sound { self.stop(reason).await } else { reason }
     }
 
-    /// Waits for the streams of an actor that drains. How it ends instead, if it is asked to stop or is killed meanwhile.
+    /// Waits for the streams of a draining actor. Returns how it ends if it is stopped or killed meanwhile.
     async fn finish_streams(&mut self, open: OpenStreams) -> Option<LoopExit> {
         let mailbox = &self.teardown.core.mailbox;
         let mut closed = pin!(open.all_closed());
@@ -149,13 +149,13 @@ impl<A: Actor> ActorTask<A> {
         .await
     }
 
-    /// Refuses what will not be handled any more: what was put aside is older than what waits.
+    /// Refuses remaining messages: stashed ones first, because they are older.
     fn close(&mut self) {
         self.ctx.close();
         self.teardown.close();
     }
 
-    /// Not interrupted by anything: whoever waits here has been killed, too.
+    /// Not interruptible: the actor has been killed, too.
     async fn kill_children(&mut self) {
         let children = self.teardown.core.meta.family().children();
         signal_all(&children, Ending::Kill);
@@ -166,8 +166,9 @@ impl<A: Actor> ActorTask<A> {
         self.teardown.core.meta.family().has_children()
     }
 
-    /// Ends the children, with their hooks, and waits for them. An actor that no other one waits for
-    /// [drives](crate::kernel::stopping) the end of its tree: a child that waits for this actor's answer would never end.
+    /// Stops the children, with their hooks, and waits for them. An actor that no other actor waits for
+    /// [drives](crate::kernel::stopping) the end of its tree: a child waiting for this actor's answer would
+    /// never end otherwise.
     async fn stop_children(&mut self, ending: Ending) -> Result<(), Killed> {
         let core = &*self.teardown.core;
         let family = core.meta.family();
@@ -186,10 +187,10 @@ impl<A: Actor> ActorTask<A> {
         ended
     }
 
-    /// Makes an instance and runs its first hook: `on_start`, or `on_restart` after a failure.
+    /// Creates an instance and runs its first hook: `on_start`, or `on_restart` after a failure.
     async fn start(&mut self, failure: Option<&Error>) -> Result<(), StopReason> {
         let Self { factory, ctx, teardown, .. } = self;
-        // No message is in hand: what a hook puts aside is of normal priority.
+        // There is no current message: a hook stashes with normal priority.
         ctx.set_taken(Signals::default());
         let core = &*teardown.core;
         let entered = core.enter();
@@ -219,7 +220,7 @@ impl<A: Actor> ActorTask<A> {
     }
 }
 
-/// Yields to the code that polls the cell, saying why.
+/// Yields to the code that polls the cell, with the reason.
 async fn pause(poll_state: &PollState, progress: Progress) {
     let mut paused = false;
     poll_fn(|_| {

@@ -1,4 +1,4 @@
-//! The span of an actor's code, and how a poll of a cell went.
+//! The tracing span of an actor's code, and the poll state of a cell.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -8,15 +8,17 @@ use tracing::{Span, span};
 
 use crate::base::label::Labelled;
 
-/// The span of an actor's code: made when a subscriber first wants it, and kept as long as the actor is referred to.
+/// The span of an actor's code: created when a subscriber first wants it, and kept as long as the actor is
+/// referenced.
 #[derive(Debug, Default)]
 pub(crate) struct ActorSpan(OnceLock<Box<Span>>);
 
 impl ActorSpan {
-    /// Enters the span, unless no subscriber is interested: then this is one load.
+    /// Enters the span. Without an interested subscriber this is one load.
     ///
-    /// It has no parent. A runtime may poll the actor inside the span of the sender that woke it (ractor does so by
-    /// default), and `on_start` is polled in the task that spawns: a log line of the actor's is not about those.
+    /// It has no parent. A runtime may poll the actor inside the span of the sender that woke it (ractor does
+    /// by default), and `on_start` is polled in the spawning task: the actor's log lines do not belong to
+    /// those.
     #[inline]
     pub(crate) fn enter(&self, actor: &dyn Labelled) -> Option<span::Entered<'_>> {
         if LevelFilter::current() == LevelFilter::OFF { None } else { self.enter_wanted(actor) }
@@ -27,7 +29,7 @@ impl ActorSpan {
         if let Some(span) = self.0.get() {
             return Some(span.enter());
         }
-        // Of the highest level, so that the actor is named wherever a log line is wanted.
+        // At the highest level, so that every log line names the actor.
         let span = tracing::error_span!(
             target: "dactor",
             parent: None,
@@ -39,17 +41,17 @@ impl ActorSpan {
     }
 }
 
-/// What a cell and the code that polls it tell each other: before a poll how the cell is run, and after a poll that
-/// returned `Pending` why.
+/// Shared between a cell and the code that polls it: before a poll, how the cell is run; after a poll that
+/// returned `Pending`, why.
 #[derive(Debug)]
 pub(crate) struct PollState(AtomicU8);
 
 /// How the cell is being run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// By turns: a cell with nothing to do ends its turn.
+    /// By turns: an idle cell ends its turn.
     Turns = 0,
-    /// As one long future: a cell with nothing to do stays pending.
+    /// As one long future: an idle cell stays pending.
     Resident = 1,
 }
 

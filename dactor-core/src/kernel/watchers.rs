@@ -1,4 +1,4 @@
-//! Who wants to know when an actor ends: the list that the actor itself keeps.
+//! The watchers of an actor: the list at the target.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -9,17 +9,17 @@ use crate::{Pid, StopReason};
 
 /// An actor that watches others.
 pub(crate) trait Watcher: Send + Sync {
-    /// Puts the notice of a watch into its mailbox. One that is ending does not want it any more.
+    /// Puts the notice of a watch into its mailbox, unless it is ending.
     fn notice(&self, who: Arc<dyn Labelled>, reason: StopReason, watch: u64);
 }
 
-/// One watch, as its target knows it.
+/// One watch, as seen by its target.
 pub(crate) struct Watch {
     pub(crate) watcher: Arc<dyn Watcher>,
     pub(crate) number: u64,
 }
 
-/// Those who watch one actor.
+/// The watchers of one actor.
 #[derive(Default)]
 pub(crate) struct Watchers(Mutex<State>);
 
@@ -27,15 +27,15 @@ pub(crate) struct Watchers(Mutex<State>);
 enum State {
     #[default]
     Nobody,
-    /// Boxed: most actors are watched by nobody.
+    /// Boxed: most actors have no watchers.
     Some(Box<Watches>),
-    /// The reason is at its actor.
+    /// The actor itself has the reason.
     Ended,
 }
 
 #[derive(Default)]
 struct Watches {
-    /// Told in the order of their birth: so a program on one thread runs the same each time.
+    /// Notified in spawn order, so that a single-threaded program is reproducible.
     by_watcher: BTreeMap<Pid, Watch>,
 }
 
@@ -50,9 +50,9 @@ impl Watchers {
         let watches = match &mut *state {
             State::Ended => return false,
             State::Some(watches) => watches,
-            nobody => {
-                *nobody = State::Some(Box::default());
-                let State::Some(watches) = nobody else { unreachable!("it has just been set") };
+            empty => {
+                *empty = State::Some(Box::default());
+                let State::Some(watches) = empty else { unreachable!("the state has just been set") };
                 watches
             }
         };
@@ -75,9 +75,9 @@ impl Watchers {
         matches!(*self.lock(), State::Nobody)
     }
 
-    /// Tells everyone, once. The reason can be read already.
+    /// Notifies every watcher, once. The reason has been set before.
     pub(crate) fn end(&self, who: &Arc<dyn Labelled>, reason: &StopReason) {
-        // Told outside the lock: a watcher may be woken, and it may watch somebody else.
+        // Outside the lock: a watcher may be woken, and may watch another actor.
         let before = mem::replace(&mut *self.lock(), State::Ended);
         if let State::Some(watches) = before {
             for Watch { watcher, number } in watches.by_watcher.into_values() {

@@ -1,4 +1,4 @@
-//! How an error is printed: one short line for logs and users, the whole story for `fn main` and failed tests.
+//! Formats errors: one short line for logs and users, a multi-line report for `fn main` and failed tests.
 
 use std::error::Error as StdError;
 use std::fmt::{self, Write};
@@ -7,14 +7,14 @@ use super::{Error, ErrorKind};
 use crate::base::foreign::show;
 use crate::base::panic::contain;
 
-/// How many characters of a path, or of another value, the short line shows.
+/// How many characters of a path, or another value, the short line shows.
 const PATH: usize = 60;
 const VALUE: usize = 100;
 
-/// One short line: what failed, the actor, and the type of the message without its module. Causes are not repeated here:
-/// they are in [`source`](StdError::source). With `{:#}` they follow on the same line, each behind a colon.
+/// One short line: what failed, the actor, and the message type without its module. Causes are not repeated
+/// here: they are in [`source`](StdError::source). `{:#}` appends them on the same line, each after a colon.
 ///
-/// The type of the actor is left out where the actor has a name. All values are in [`Error::context`], in full.
+/// The actor type is omitted for an actor with a name. All values are in [`Error::context`], in full.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_headline(f)?;
@@ -42,8 +42,8 @@ impl fmt::Display for Error {
     }
 }
 
-/// The whole story on several lines, for people: `fn main() -> dactor::Result<()>` and `unwrap` print it. With `{:#?}` it
-/// is the structure instead.
+/// A multi-line report for people: `fn main() -> dactor::Result<()>` and `unwrap` print it. `{:#?}` prints
+/// the structure instead.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &*self.inner;
@@ -66,7 +66,7 @@ impl fmt::Debug for Error {
             if numbered {
                 write!(f, "{index}: ")?;
             }
-            // Printed to a text first, because it may have several lines.
+            // Formatted to a string first, because it may have several lines.
             let text = ShowCause(cause).to_string();
             f.write_str(&text.replace('\n', "\n    "))?;
         }
@@ -75,7 +75,7 @@ impl fmt::Debug for Error {
 }
 
 impl Error {
-    /// What failed: for a hook its name, otherwise what the kind says.
+    /// What failed: the name of a hook, otherwise the text of the kind.
     fn write_headline(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.inner.kind, self.get("hook")) {
             (ErrorKind::Failed, Some(hook)) => write!(f, "`{hook}` failed"),
@@ -97,12 +97,12 @@ impl fmt::Display for ShowCause<'_> {
     }
 }
 
-/// What caused the error, what caused that, and so on.
+/// The chain of causes.
 pub(super) fn causes(error: &Error) -> impl Iterator<Item = &(dyn StdError + 'static)> {
     chain(error.source())
 }
 
-/// A cause and what is behind it. An error of the user's that panics when it is asked for its cause has none.
+/// A cause and its own causes. A user error that panics in `source()` has none.
 pub(crate) fn chain<'a>(
     first: Option<&'a (dyn StdError + 'static)>,
 ) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
@@ -123,13 +123,13 @@ fn write_value(f: &mut fmt::Formatter<'_>, name: &str, value: &str) -> fmt::Resu
     }
 }
 
-/// A text that may come from anywhere, on one line.
+/// Untrusted text, on one line.
 fn write_line(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     text.chars()
         .try_for_each(|c| if c.is_control() { write!(f, "{}", c.escape_default()) } else { f.write_char(c) })
 }
 
-/// A type without the modules of its parts: `Vec<Deposit>` for `alloc::vec::Vec<bank::Deposit>`.
+/// A type name without modules: `Vec<Deposit>` for `alloc::vec::Vec<bank::Deposit>`.
 fn write_short_type(f: &mut impl Write, name: &str) -> fmt::Result {
     let is_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     let mut rest = name;
@@ -144,7 +144,7 @@ fn write_short_type(f: &mut impl Write, name: &str) -> fmt::Result {
     Ok(())
 }
 
-/// A path; of a long one its system and its end.
+/// A path; a long one is shortened to its system and its end.
 fn write_path(f: &mut fmt::Formatter<'_>, path: &str) -> fmt::Result {
     let count = path.chars().count();
     if count <= PATH {
@@ -247,7 +247,7 @@ Caused by:
         assert_eq!(refused.to_string(), "the message was rejected (reason: no\\nERROR forged)");
     }
 
-    /// Panics when it is asked for its cause, or for its text.
+    /// Panics in `source()` and in `Display`.
     #[derive(Debug)]
     struct Broken;
 

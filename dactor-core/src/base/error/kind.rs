@@ -1,94 +1,96 @@
 use std::fmt;
 
-/// What went wrong, for programs to branch on.
+/// What went wrong, for programs to match on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The actor is stopping or has stopped: the message was not, and will not be, handled.
     Stopped,
-    /// The actor was killed, its runtime ended, or, for a stream, the actor stopped or was restarted, while it was at work
-    /// on the message. How far it came is not known.
+    /// The actor was killed or its runtime ended while it handled the message, or, for a stream, the actor
+    /// stopped or was restarted. How far the handler got is unknown.
     Interrupted,
-    /// The mailbox is full, and its [`Overflow`](crate::Overflow) refuses more.
+    /// The mailbox is full, and its [`Overflow`](crate::Overflow) policy refuses more.
     MailboxFull,
-    /// The mailbox sheds load for now: [`Error::retry_after`](crate::Error::retry_after) says when to try again.
+    /// Load shedding: the mailbox refuses messages for now. [`Error::retry_after`](crate::Error::retry_after)
+    /// says when to retry.
     Overloaded,
-    /// A mailbox cannot have this capacity, or cannot shed load like this.
+    /// The mailbox capacity or load shedding limit is invalid.
     InvalidCapacity,
-    /// There is no such level of priority.
+    /// The priority level is invalid.
     InvalidPriority,
-    /// The asker had given up when the reply was ready.
+    /// The asker had given up before the reply was ready.
     AskerGone,
     /// The handler returned an error.
     Failed,
     /// The handler, a hook or a factory panicked.
     Panicked,
-    /// A child failed, and left it to its parent.
+    /// A child failed, and its failure was escalated to the parent.
     ChildFailed,
-    /// An actor cannot be watched by itself.
+    /// An actor cannot watch itself.
     InvalidWatch,
-    /// A timer cannot have this time.
+    /// The duration of a timer is invalid.
     InvalidTimer,
-    /// The actor has stashed as many messages as it may.
+    /// The stash is full.
     StashFull,
-    /// The stream or the [piped](crate::Context::pipe) future that a message came from was given up before the message was
-    /// handled.
+    /// The stream or the [piped](crate::Context::pipe) future of a message was detached before the message
+    /// was handled.
     Detached,
     /// The consumer of a stream is gone: the item was not, and will not be, received.
     ConsumerGone,
     /// The producer of a stream was dropped before it finished the stream: items may be missing.
     Unfinished,
-    /// The reply did not arrive within the time the asker allowed.
+    /// The reply did not arrive before the asker's timeout or deadline.
     Timeout,
     /// The asker cancelled the ask.
     Cancelled,
-    /// The handler promised a reply for later, and it was dropped.
+    /// The handler deferred its reply, and the deferred reply was dropped.
     NoReply,
-    /// An interceptor refused the message; the context says for what reason.
+    /// An interceptor rejected the message; the context has the reason.
     Rejected,
-    /// An interceptor refused the message for now: [`Error::retry_after`](crate::Error::retry_after) says when to try again.
+    /// An interceptor refused the message for now: [`Error::retry_after`](crate::Error::retry_after) says
+    /// when to retry.
     RetryLater,
     /// An interceptor dropped the message.
     Dropped,
-    /// An interceptor panicked over the message.
+    /// An interceptor panicked.
     InterceptorPanicked,
-    /// A header cannot be read, or cannot leave the process.
+    /// A header cannot be decoded or encoded.
     InvalidHeader,
-    /// The actor awaited inside its own turn what could only come after it: the reply to an ask to itself, its own end,
-    /// or the end of its system.
+    /// The actor awaited in its own turn something that can only come after it: the reply to an ask to
+    /// itself, its own end, or the end of its system.
     AskedItself,
-    /// The ask closed a cycle of asks, in which each actor waits for the next: the context lists them. See
+    /// Deadlock: the ask closed a cycle of actors that wait for each other; the context lists them. See
     /// [`SystemBuilder::detect_ask_cycles`](crate::SystemBuilder::detect_ask_cycles).
     AskCycle,
     /// The actor did not start.
     StartFailed,
     /// Another live actor of the system has this name.
     NameTaken,
-    /// A system or actor name is empty, has a character that names may not have, or makes a path too long.
+    /// The name of a system or actor is empty, has an invalid character, or makes a path too long.
     InvalidName,
-    /// A path or a selection is malformed, or leads out of where it may lead.
+    /// A path or a selection is malformed, or leads above the guardian.
     InvalidPath,
-    /// No live actor is at the path, or a selection reached none.
+    /// No live actor is at the path, or a selection matched none.
     NoSuchActor,
-    /// Another incarnation than the one with the path's UID is at the path: the actor that was meant has ended.
+    /// The actor at the path has another UID: the addressed incarnation has ended.
     WrongIncarnation,
-    /// The actor at the path is of another type than the one that was asked for.
+    /// The actor at the path has another type than requested.
     WrongActorType,
-    /// The path or the selection is about another system, and this system knows no way there.
+    /// The path or selection belongs to another system, which this system cannot reach.
     Unresolved,
-    /// The system has been shut down and spawns nothing more.
+    /// The system has been shut down: spawning fails.
     SystemShutDown,
-    /// Some actors did not end by themselves within the grace period of the shutdown, or a phase of it was not done.
+    /// Some actors did not end within the grace period of the shutdown, or a phase was not completed.
     ShutdownIncomplete,
-    /// A phase of the shutdown has no name, a name that another one has, or is not there.
+    /// A shutdown phase has no name, a duplicate name, or does not exist.
     InvalidPhase,
-    /// The call needs a tokio runtime and was made outside of one.
+    /// The call needs a tokio runtime and was made outside one.
     NoRuntime,
     /// The system was built without a backend.
     NoBackend,
-    /// The backend could not do what it was asked.
+    /// The backend returned an error.
     Backend,
-    /// The backend, or the way in which it was called, cannot do this.
+    /// The backend, or this kind of call, does not support the operation.
     Unsupported,
 }
 
@@ -101,26 +103,26 @@ impl ErrorKind {
             Self::Overloaded => "the actor is overloaded",
             Self::InvalidCapacity => "the mailbox capacity is not valid",
             Self::InvalidPriority => "the priority is not valid",
-            Self::AskerGone => "nobody waits for the reply any more",
+            Self::AskerGone => "the asker has given up",
             Self::Failed => "the handler failed",
             Self::Panicked => "the handler panicked",
             Self::ChildFailed => "a child failed",
             Self::InvalidWatch => "an actor cannot watch itself",
             Self::InvalidTimer => "the timer is not valid",
             Self::StashFull => "the stash is full",
-            Self::Detached => "its stream has been detached",
+            Self::Detached => "the stream was detached",
             Self::ConsumerGone => "the consumer of the stream is gone",
             Self::Unfinished => "the producer was dropped before it finished the stream",
             Self::Timeout => "no reply in time",
             Self::Cancelled => "the ask was cancelled",
-            Self::NoReply => "the promised reply was dropped",
+            Self::NoReply => "the deferred reply was dropped",
             Self::Rejected => "the message was rejected",
             Self::RetryLater => "the message was refused for now",
             Self::Dropped => "the message was dropped",
             Self::InterceptorPanicked => "an interceptor panicked",
             Self::InvalidHeader => "the header is not valid",
             Self::AskedItself => "an actor cannot await its own reply or end inside its own turn",
-            Self::AskCycle => "the ask closed a cycle of actors that wait for each other",
+            Self::AskCycle => "the ask closed a cycle of actors waiting for each other",
             Self::StartFailed => "the actor did not start",
             Self::NameTaken => "the name is taken",
             Self::InvalidName => "the name is not valid",
@@ -128,9 +130,9 @@ impl ErrorKind {
             Self::NoSuchActor => "there is no such actor",
             Self::WrongIncarnation => "another incarnation is at the path",
             Self::WrongActorType => "the actor is of another type",
-            Self::Unresolved => "the address leads to another system",
+            Self::Unresolved => "the path belongs to another system",
             Self::SystemShutDown => "the system has been shut down",
-            Self::ShutdownIncomplete => "not everything ended by itself",
+            Self::ShutdownIncomplete => "the shutdown was incomplete",
             Self::InvalidPhase => "the phase of the shutdown is not valid",
             Self::NoRuntime => "there is no tokio runtime here",
             Self::NoBackend => "the system has no backend",
@@ -141,7 +143,7 @@ impl ErrorKind {
 }
 
 impl ErrorKind {
-    /// Whether a handler may have had the message, as far as the kind alone tells: see
+    /// Whether a handler may have seen the message, judging by the kind alone: see
     /// [`Error::may_have_been_handled`](super::Error::may_have_been_handled).
     pub(super) fn may_have_been_handled(self) -> bool {
         match self {
@@ -155,7 +157,7 @@ impl ErrorKind {
             | Self::Unfinished
             | Self::AskCycle
             | Self::InterceptorPanicked => true,
-            // The message was refused, or taken back.
+            // The message was refused or withdrawn.
             Self::Stopped
             | Self::MailboxFull
             | Self::Overloaded
@@ -169,7 +171,7 @@ impl ErrorKind {
             | Self::WrongIncarnation
             | Self::WrongActorType
             | Self::Unresolved => false,
-            // It is about no message.
+            // Not about a message.
             Self::InvalidCapacity
             | Self::InvalidPriority
             | Self::ChildFailed
@@ -193,11 +195,11 @@ impl ErrorKind {
 }
 
 impl ErrorKind {
-    /// Whether the condition can pass by itself: see [`Error::is_temporary`](super::Error::is_temporary).
+    /// Whether the error is temporary: see [`Error::is_temporary`](super::Error::is_temporary).
     pub(super) fn is_temporary(self) -> bool {
         match self {
             Self::MailboxFull | Self::Overloaded | Self::RetryLater | Self::StashFull | Self::Timeout => true,
-            // The actor is gone, or failed on the message: the next attempt meets the same actor or none.
+            // The actor is gone, or failed on the message: a retry meets the same actor or none.
             Self::Stopped
             | Self::Interrupted
             | Self::Failed
@@ -214,7 +216,7 @@ impl ErrorKind {
             | Self::SystemShutDown
             | Self::ShutdownIncomplete
             | Self::Backend => false,
-            // The sender gave it up, or an interceptor decided against it.
+            // The sender gave up, or an interceptor decided against the message.
             Self::AskerGone
             | Self::Detached
             | Self::ConsumerGone
@@ -222,7 +224,7 @@ impl ErrorKind {
             | Self::Rejected
             | Self::Dropped
             | Self::InterceptorPanicked => false,
-            // The call itself is wrong.
+            // The call itself is invalid.
             Self::InvalidCapacity
             | Self::InvalidPriority
             | Self::InvalidWatch
@@ -239,8 +241,8 @@ impl ErrorKind {
         }
     }
 
-    /// Whether an ask that ended like this shows how the actor is. If not, the ask never met the actor's code, by the
-    /// choice of its caller or of an interceptor.
+    /// Whether an ask that ended like this says something about the actor's health. If not, the ask never
+    /// reached the actor's code, because of its caller or an interceptor.
     pub(super) fn is_about_actor(self) -> bool {
         match self {
             Self::Stopped
@@ -301,8 +303,8 @@ mod tests {
 
     use super::*;
 
-    /// Every kind, in order: whether a handler may have had the message, whether it is temporary, whether it is about
-    /// the actor.
+    /// Every kind, in order: whether a handler may have seen the message, whether it is temporary, whether it
+    /// is about the actor.
     const TABLE: [(ErrorKind, bool, bool, bool); 41] = [
         (K::Stopped, false, false, true),
         (K::Interrupted, true, false, true),
@@ -357,6 +359,6 @@ mod tests {
             assert!(!error.clone().perhaps_handled().unhandled().may_have_been_handled(), "{kind:?}");
             assert!(error.unhandled().perhaps_handled().may_have_been_handled(), "{kind:?}");
         }
-        assert_eq!(TABLE.last().map(|(kind, ..)| *kind), Some(K::Unsupported), "the last kind of all");
+        assert_eq!(TABLE.last().map(|(kind, ..)| *kind), Some(K::Unsupported), "the table includes the last kind");
     }
 }

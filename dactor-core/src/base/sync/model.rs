@@ -1,4 +1,4 @@
-//! What the models share.
+//! Shared helpers of the loom models.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,8 +8,8 @@ use loom::sync::Notify;
 
 use super::atomic::{AtomicUsize, Ordering};
 
-/// Runs the model in every order and gives everything that it can come to: a test says that nothing else can
-/// happen, and that each of these can. A thread that waits for ever is a deadlock, which loom reports.
+/// Runs the model in every order and returns all outcomes: a test asserts that exactly these can happen. A
+/// thread that waits forever is a deadlock, which loom reports.
 pub(crate) fn explore<O: Ord + Send + 'static>(model: impl Fn() -> O + Send + Sync + 'static) -> BTreeSet<O> {
     let seen = Arc::new(Mutex::new((0_usize, BTreeSet::new())));
     loom::model({
@@ -27,7 +27,7 @@ pub(crate) fn explore<O: Ord + Send + 'static>(model: impl Fn() -> O + Send + Sy
     outcomes
 }
 
-/// What wakes one thread: a task's waker, or the host of a cell. It counts.
+/// Wakes one thread, and counts: a task's waker, or the host of a cell.
 #[derive(Debug)]
 pub(crate) struct Bell {
     rung: AtomicUsize,
@@ -44,7 +44,7 @@ impl Bell {
         self.notify.notify();
     }
 
-    /// Waits until it has rung. How often, since the last time.
+    /// Waits for a wake-up. Returns the number since the last call.
     pub(crate) fn wait(&self) -> usize {
         loop {
             self.notify.wait();
@@ -55,7 +55,7 @@ impl Bell {
         }
     }
 
-    /// How often it has rung since the last time.
+    /// The number of wake-ups since the last call.
     pub(crate) fn rung(&self) -> usize {
         self.rung.swap(0, Ordering::AcqRel)
     }

@@ -1,4 +1,4 @@
-//! A live actor of any type.
+//! A live actor with its type erased.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -9,24 +9,25 @@ use crate::base::label::Labelled;
 use crate::mailbox::{Ending, Wakeup};
 use crate::{Actor, Supervision};
 
-/// A live actor of any type, as its system and its backend see it.
+/// A live actor of any type, as seen by its system and its backend.
 pub(crate) trait DynActor: Labelled {
     fn meta(&self) -> &ActorMeta;
     fn meta_mut(&mut self) -> &mut ActorMeta;
     fn signal(&self, ending: Ending);
-    /// The same for a native host, which may have been asked to stop before it says so: the cell is run in any case.
+    /// The same for a native host, which may have been asked to stop before it reports it: the cell is woken
+    /// in any case.
     fn end(&self, ending: Ending);
     /// How it has been asked to end.
     fn ending(&self) -> Ending;
     /// Whether its mailbox accepts messages, at least from actors of its system.
     fn is_open(&self) -> bool;
-    /// Refuses what does not come from an actor of its system.
+    /// Refuses messages from outside its system.
     fn admit_members_only(&self);
     /// See [`Mailbox::idle_wakes`].
     fn idle_wakes(&self) -> Option<u32>;
-    /// Makes the cell look at its timers and its family.
+    /// Makes the cell check its timers and its family.
     fn call(&self);
-    /// How its children are supervised.
+    /// The supervision strategy for its children.
     fn supervision(&self) -> Supervision;
     fn into_labelled(self: Arc<Self>) -> Arc<dyn Labelled>;
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
@@ -50,8 +51,8 @@ impl<A: Actor> DynActor for ActorCore<A> {
         self.meta.announce(ending);
         match self.mailbox.signal(ending) {
             Wakeup::Waker(waker) => waker.wake(),
-            // `None` says that the host has been asked already. It may have been asked for the stop that it is
-            // telling us about now, and then it would run no turn.
+            // `None` means that the host has already been asked, possibly for the very stop that it is
+            // reporting now: without a wake it would run no turn.
             Wakeup::None | Wakeup::Native | Wakeup::Stop if !self.meta.has_ended() => {
                 self.meta.wake(Wakeup::Native);
             }
@@ -93,7 +94,7 @@ impl<A: Actor> DynActor for ActorCore<A> {
     }
 }
 
-/// Wakes the cell for something beside its messages, wherever it is: so it is the waker of an actor's timers.
+/// Wakes the cell for housekeeping, wherever it is: the waker of an actor's timers.
 impl<A: Actor> Wake for ActorCore<A> {
     fn wake(self: Arc<Self>) {
         self.call();

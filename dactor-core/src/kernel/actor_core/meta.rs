@@ -19,7 +19,7 @@ use crate::mailbox::{Ending, Wakeup};
 use crate::path::Guardian;
 use crate::{Outbound, Pid, Result, StopReason, System};
 
-/// The part that does not depend on the actor's type.
+/// The type-independent part of an actor's core.
 pub(crate) struct ActorMeta {
     pid: Pid,
     name: Option<Arc<str>>,
@@ -29,17 +29,18 @@ pub(crate) struct ActorMeta {
     poll_state: PollState,
     guardian: Guardian,
     path_length: u16,
-    /// As its system does: here, beside what a turn reads anyway.
+    /// A copy of the system's setting, next to the fields that every turn reads.
     detects_cycles: bool,
-    /// None at the top, right below its guardian.
+    /// `None` for a top-level actor.
     parent: Option<Arc<dyn DynActor>>,
     family: Family,
     watchers: Watchers,
-    /// What sees messages to this actor leave; there, and empty, when only the actor itself has interceptors.
+    /// Outbound interceptors for messages to this actor; present but empty when only the actor itself has
+    /// interceptors.
     outbound: Chain<dyn Outbound>,
     exposed: AtomicBool,
     span: ActorSpan,
-    /// Cancelled when the actor is asked to drain; made for its first stream.
+    /// Cancelled when the actor starts draining; created for its first stream.
     draining: OnceLock<CancellationToken>,
 }
 
@@ -82,7 +83,7 @@ impl ActorMeta {
         self.pid
     }
 
-    /// The name that was chosen for it.
+    /// The name given at spawn.
     pub(crate) fn name(&self) -> Option<&Arc<str>> {
         self.name.as_ref()
     }
@@ -101,7 +102,7 @@ impl ActorMeta {
         usize::from(self.path_length)
     }
 
-    /// None at the top, right below its guardian.
+    /// `None` for a top-level actor.
     pub(crate) fn parent(&self) -> Option<&Arc<dyn DynActor>> {
         self.parent.as_ref()
     }
@@ -120,7 +121,7 @@ impl ActorMeta {
         &self.poll_state
     }
 
-    /// What sees messages to this actor leave.
+    /// Outbound interceptors for messages to this actor.
     pub(crate) fn outbound(&self) -> &Chain<dyn Outbound> {
         &self.outbound
     }
@@ -130,7 +131,7 @@ impl ActorMeta {
         self.detects_cycles
     }
 
-    /// Why it has ended, if it has.
+    /// The stop reason, once it has ended.
     pub(crate) fn stop_reason(&self) -> Option<&StopReason> {
         self.end.get()
     }
@@ -139,27 +140,27 @@ impl ActorMeta {
         self.end.get().is_some()
     }
 
-    /// Waits until it has ended and its watchers have been told.
+    /// Waits until it has ended and its watchers have been notified.
     pub(crate) async fn ended(&self) -> &StopReason {
         self.end.wait().await
     }
 
-    /// The same. In the turn of the actor itself it is an error, because there it would wait for ever.
+    /// The same, but an error in the actor's own turn, where waiting would be a deadlock.
     pub(crate) async fn ended_outside_turn(&self, actor: &(impl Labelled + ?Sized)) -> Result<StopReason> {
         self.end.wait_outside_turn(actor).await
     }
 
-    /// Makes the reason of its end readable.
+    /// Sets the stop reason.
     pub(crate) fn set_ended(&self, reason: StopReason) {
         self.end.set(reason);
     }
 
-    /// Wakes those who wait for its end.
+    /// Wakes the waiters for its end.
     pub(crate) fn announce_end(&self) {
         self.end.announce();
     }
 
-    /// Whether it has a native actor: it has started then.
+    /// Whether it has a native actor, which means that it has started.
     pub(crate) fn is_hosted(&self) -> bool {
         self.native_handle.get().is_some()
     }
@@ -169,7 +170,7 @@ impl ActorMeta {
         let _ = self.native_handle.set(handle);
     }
 
-    /// Tells the streams of the actor that it is asked to drain. Other ends do not wait for them.
+    /// Notifies the actor's streams of a drain. Other endings do not wait for them.
     pub(super) fn announce(&self, ending: Ending) {
         if ending == Ending::Drain
             && let Some(draining) = self.draining.get()
@@ -178,7 +179,7 @@ impl ActorMeta {
         }
     }
 
-    /// Cancelled when its streams are [told](Self::announce) that it drains.
+    /// Cancelled when its streams are [notified](Self::announce) of a drain.
     pub(super) fn draining_token(&self) -> &CancellationToken {
         self.draining.get_or_init(CancellationToken::new)
     }
@@ -188,7 +189,7 @@ impl ActorMeta {
         self.parent.as_ref().is_some_and(|parent| parent.meta().family.is_stopping_children())
     }
 
-    /// Who decides over its failures.
+    /// The supervisor that decides about its failures.
     pub(crate) fn supervisor(&self) -> Supervisor<'_> {
         match &self.parent {
             Some(parent) => Supervisor::Parent(&**parent),
@@ -196,12 +197,12 @@ impl ActorMeta {
         }
     }
 
-    /// Whether anyone may have the native handle, and so signal the actor behind the mailbox's back.
+    /// Whether the native handle was given out, so that native signals may bypass the mailbox.
     pub(crate) fn is_exposed(&self) -> bool {
         self.exposed.load(Ordering::Relaxed)
     }
 
-    /// The native handle, and whether it is given out for the first time.
+    /// The native handle, and whether this is the first time it is given out.
     pub(super) fn expose(&self) -> Option<(&dyn NativeHandle, bool)> {
         let handle = self.native_handle.get()?;
         Some((&**handle, !self.exposed.swap(true, Ordering::Relaxed)))
@@ -223,8 +224,8 @@ impl ActorMeta {
     }
 }
 
-/// A dead actor may be all that still holds its ancestors. They are let go one by one: each in the destructor of the next
-/// would take a stack as deep as the tree.
+/// A dead actor may hold the last reference to its ancestors. They are dropped iteratively: recursion would
+/// need a stack as deep as the tree.
 impl Drop for ActorMeta {
     fn drop(&mut self) {
         let mut next = self.parent.take();

@@ -1,4 +1,4 @@
-//! What becomes of a message that is not accepted or not handled.
+//! Messages that are not accepted or not handled.
 
 use super::ActorCore;
 use crate::base::label::Labelled;
@@ -7,17 +7,17 @@ use crate::delivery::envelope::Envelope;
 use crate::mailbox::Refusal;
 use crate::{Actor, Error, ErrorKind, Result};
 
-/// What became of a message whose sender hears no error.
+/// The outcome for a sender that gets no error.
 #[derive(Debug)]
 pub(crate) enum Delivered {
     Queued,
-    /// By the mailbox's policy, as a dead letter with this error.
+    /// Dropped by the overflow policy, as a dead letter with this error.
     Dropped(Error),
 }
 
 impl<A: Actor> ActorCore<A> {
-    /// Answers for a message that was not accepted. One that is dropped by the mailbox's policy is no error of
-    /// its sender's.
+    /// Reports a message that was not accepted. A message dropped by the overflow policy is not an error for
+    /// its sender.
     pub(super) fn refused(&self, refusal: Refusal<Envelope<A>>) -> Result<Delivered> {
         match self.explain(refusal) {
             Err(dropped) => Ok(Delivered::Dropped(dropped)),
@@ -28,7 +28,8 @@ impl<A: Actor> ActorCore<A> {
         }
     }
 
-    /// Why a message was not accepted; one that is dropped by the mailbox's policy is a dead letter already, with this error.
+    /// Why a message was not accepted; a message dropped by the overflow policy is already a dead letter,
+    /// with this error.
     pub(super) fn explain(&self, refusal: Refusal<Envelope<A>>) -> Result<(Envelope<A>, Error)> {
         match refusal {
             Refusal::Closed(envelope) => {
@@ -57,18 +58,18 @@ impl<A: Actor> ActorCore<A> {
         }
     }
 
-    /// Answers for a message that the actor will not handle because it ends.
+    /// Refuses a message because the actor is ending.
     pub(crate) fn refuse(&self, envelope: Envelope<A>) -> Error {
         let error = self.stopped(envelope.message_type());
         self.dead_letter(envelope, &error);
         error
     }
 
-    /// A dead letter; its asker, if there is one, is answered. Its destructor runs under the guard: it may be another
-    /// sender's message that makes room for this one.
+    /// Publishes a dead letter, and answers its asker, if any. The destructor runs under the panic guard: the
+    /// message may belong to another sender, evicted to make room.
     fn dead_letter(&self, envelope: Envelope<A>, error: &Error) {
         if envelope.is_withdrawn() {
-            // Its asker took it back: it is not missing anywhere.
+            // Withdrawn by its asker: not a loss.
             return discard(envelope);
         }
         let message = envelope.message_type();

@@ -1,4 +1,4 @@
-//! How messages get into an actor's mailbox.
+//! Sending messages into an actor's mailbox.
 
 use std::future::Future;
 use std::mem;
@@ -28,7 +28,7 @@ impl<A: Actor> ActorCore<A> {
         }
     }
 
-    /// Answers for a told message that was not accepted, unless it is [let in](Self::as_member) now.
+    /// Reports a told message that was not accepted, after a retry [as a member](Self::as_member).
     #[cold]
     fn retell(&self, refusal: Refusal<Envelope<A>>, priority: Priority) -> Result<Delivered> {
         match self.unless_member(refusal, |envelope| self.mailbox.push(envelope, priority)) {
@@ -80,7 +80,7 @@ impl<A: Actor> ActorCore<A> {
         }
     }
 
-    /// What became of a message that was not accepted, unless it is [let in](Self::as_member) now.
+    /// The outcome of a message that was not accepted, after a retry [as a member](Self::as_member).
     #[cold]
     fn unless_member<R>(
         &self,
@@ -93,8 +93,8 @@ impl<A: Actor> ActorCore<A> {
         }
     }
 
-    /// Sends once more, as an actor of this system if the sender is one: while the system is shut down, they are let
-    /// in where others are not. Looked at only when the mailbox is closed.
+    /// Retries as a member, if the sender is an actor of this system: during a shutdown, the mailbox still
+    /// admits members. Checked only when the mailbox is closed.
     fn as_member<R>(
         &self,
         envelope: Envelope<A>,
@@ -119,9 +119,10 @@ impl<A: Actor> ActorCore<A> {
         admits.then(Member::enter)
     }
 
-    /// Sends, waiting in line for room where the mailbox makes senders wait.
+    /// Sends, waiting in line for room if the overflow policy is `Block`.
     ///
-    /// It spends tokio's budget like every wait: a loop of sends that always finds room lets others run, too.
+    /// It consumes tokio's coop budget like every wait: a loop of sends that always finds room yields to
+    /// other tasks.
     pub(crate) fn send(
         &self,
         envelope: Envelope<A>,
@@ -130,7 +131,7 @@ impl<A: Actor> ActorCore<A> {
         cooperative(BlockingSend { core: self, state: SendState::New(envelope, priority) })
     }
 
-    /// Sends an ask, which waits in line where it has to: its asker waits for the reply anyway.
+    /// Sends an ask. It waits in line if necessary, because its asker waits for the reply anyway.
     #[inline]
     pub(crate) fn deliver(&self, envelope: Envelope<A>, priority: Priority) -> Result<Delivered> {
         match self.mailbox.push_or_join(envelope, priority, None) {
@@ -155,7 +156,7 @@ impl<A: Actor> ActorCore<A> {
         }
     }
 
-    /// The same for a message that was asked of another actor. One whose asker has given up goes no further.
+    /// The same for a message forwarded from another actor. It is discarded if its asker has given up.
     pub(crate) fn deliver_forwarded(
         self: &Arc<Self>,
         envelope: Envelope<A>,
@@ -176,13 +177,13 @@ impl<A: Actor> ActorCore<A> {
         }
     }
 
-    /// Queues what the kernel sends, whether there is room or not. It comes back when the actor ends.
+    /// Queues a kernel notice regardless of the bound. Returned when the actor is ending.
     pub(crate) fn notify(&self, notice: Envelope<A>) -> Result<(), Envelope<A>> {
         self.mailbox.notify(notice).map(|wakeup| self.meta.wake(wakeup))
     }
 }
 
-/// A message on its way into a mailbox that may be full. Dropped, it leaves the line.
+/// A message on its way into a mailbox that may be full. Dropping it leaves the line.
 struct BlockingSend<'a, A: Actor> {
     core: &'a ActorCore<A>,
     state: SendState<A>,
@@ -213,7 +214,7 @@ impl<A: Actor> BlockingSend<'_, A> {
     fn begin(&mut self, envelope: Envelope<A>, priority: Priority, waker: &Waker) -> Poll<Result<Delivered>> {
         let core = self.core;
         let message = envelope.message_type();
-        // Room for this message could only come after the turn that waits for it.
+        // The actor itself: room would only come after this turn, so waiting would be a deadlock.
         let pushed = if current::actor() == core.meta.pid() {
             core.push(envelope, priority).map(|wakeup| (wakeup, None))
         } else {

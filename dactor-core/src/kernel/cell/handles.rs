@@ -1,4 +1,4 @@
-//! What an adapter can keep of a cell beside the cell: a way to end it, and how it ended.
+//! Handles that an adapter can keep beside a cell: one to end it, and one to observe its exit.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -8,9 +8,10 @@ use tokio::sync::SetOnce;
 use super::{Exit, NativeEnd};
 use crate::kernel::actor_core::DynActor;
 
-/// Ends a cell from anywhere, for a native handle whose stop or drain does not reach the task that has the cell.
+/// Ends a cell from anywhere, for a native handle whose stop or drain does not reach the task that owns the
+/// cell.
 ///
-/// It keeps nothing alive, so the host itself may have one.
+/// A weak handle: the host itself may hold one.
 #[derive(Clone)]
 pub struct Ender {
     actor: Weak<dyn DynActor>,
@@ -36,16 +37,16 @@ impl fmt::Debug for Ender {
     }
 }
 
-/// An exit for a runtime that has none of its own: the task tells it, native handles wait for it.
+/// An exit notification for runtimes that have none: the task tells the exit, native handles wait for it.
 ///
-/// Let the task own the teller beside its cell, so that it is dropped after the cell: an exit is then told only of an actor
-/// that has ended.
+/// Let the task own the teller and drop it after the cell, so that the exit is told only after the actor has
+/// ended.
 pub fn exit_watch() -> (ExitTeller, ExitWatch) {
     let exit = Arc::new(SetOnce::new());
     (ExitTeller { exit: exit.clone() }, ExitWatch { exit })
 }
 
-/// Tells how a cell ended. Dropped without a word, because the native runtime dropped its task, it says
+/// Tells how a cell ended. Dropped without telling, because the native runtime dropped its task, it reports
 /// [`Exit::Killed`].
 #[derive(Debug)]
 pub struct ExitTeller {
@@ -53,7 +54,7 @@ pub struct ExitTeller {
 }
 
 impl ExitTeller {
-    /// Tells all watches, those that come later, too.
+    /// Notifies all current and future watches.
     pub fn tell(self, exit: Exit) {
         let _ = self.exit.set(exit);
     }
@@ -61,7 +62,7 @@ impl ExitTeller {
 
 impl Drop for ExitTeller {
     fn drop(&mut self) {
-        // Refused when the exit has been told.
+        // Refused when the exit has already been told.
         let _ = self.exit.set(Exit::Killed);
     }
 }
@@ -73,7 +74,7 @@ pub struct ExitWatch {
 }
 
 impl ExitWatch {
-    /// How the cell ended, once it has.
+    /// Waits for the exit.
     pub async fn exit(&self) -> Exit {
         self.exit.wait().await.clone()
     }

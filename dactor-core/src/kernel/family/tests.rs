@@ -51,12 +51,12 @@ fn a_name_is_taken_until_its_child_is_gone() {
     assert_eq!(family.add(second.clone(), 0), Err(Refused::NameTaken));
     assert_eq!(family.child("a").unwrap().pid(), first.meta.pid());
     family.remove(second.meta.pid());
-    assert_eq!(family.child("a").unwrap().pid(), first.meta.pid(), "one that was refused has no say");
+    assert_eq!(family.child("a").unwrap().pid(), first.meta.pid(), "a refused child does not change the table");
     family.remove(first.meta.pid());
     assert!(family.child("a").is_none() && family.has_children());
     family.add(second.clone(), 0).unwrap();
     let order: Vec<_> = family.children().iter().map(|child| child.pid()).collect();
-    assert_eq!(order, [second.meta.pid(), nameless.meta.pid()], "by birth, not by arrival");
+    assert_eq!(order, [second.meta.pid(), nameless.meta.pid()], "in spawn order, not in order of registration");
     family.close();
     assert_eq!(family.add(first, 0), Err(Refused::ParentStopped));
 }
@@ -138,7 +138,7 @@ fn the_second_of_two_joins_the_restart_of_the_first() {
     assert_eq!(decision, RESTART);
     assert_eq!(children.iter().map(requested).collect::<Vec<_>>(), ["", "", "r"]);
 
-    // Whoever is to stop does so, whatever is in store for it.
+    // A stop takes precedence over a pending restart.
     share(&children[0], Scope::All, Directive::Restart, RESTART);
     assert_eq!(share(&children[1], Scope::All, Directive::Stop, Decision::Stop), Decision::Stop);
 }
@@ -172,7 +172,7 @@ fn one_that_is_in_no_host_is_killed_at_once() {
     let (parent, children) = family_of(2);
     signal_all(&parent.meta.family().children(), Ending::Drain);
     assert_eq!(children[0].mailbox.ending(), Ending::Kill);
-    // And nobody waits for it.
+    // And it is not awaited.
     let all = parent.meta.family().children();
     let mut ended = std::pin::pin!(all_ended(&all));
     let mut cx = std::task::Context::from_waker(futures_util::task::noop_waker_ref());

@@ -1,4 +1,4 @@
-//! User code in an actor's task: how its hooks and handlers are polled, and what their results mean.
+//! User code in an actor's task: polls its hooks and handlers, and interprets their results.
 
 use std::future::{Future, poll_fn};
 use std::mem;
@@ -28,7 +28,7 @@ pub(super) fn panicked<A: Actor>(core: &ActorCore<A>, which: &'static str, panic
     error(core, ErrorKind::Panicked).with("hook", which).because(panic)
 }
 
-/// What a hook that may end the actor means for it.
+/// What the result of a hook that may end the actor means.
 pub(super) fn concluded<A: Actor>(
     core: &ActorCore<A>,
     which: &'static str,
@@ -44,7 +44,8 @@ pub(super) fn concluded<A: Actor>(
     }
 }
 
-/// Runs a hook as [`guarded`] code and contains its panics: also one in the call, before there is a future.
+/// Runs a hook as [`guarded`] code and contains its panics, including one in the call, before there is a
+/// future.
 pub(super) async fn hook<A: Actor, F: Future>(
     core: &ActorCore<A>,
     call: impl FnOnce() -> F,
@@ -57,14 +58,13 @@ pub(super) async fn hook<A: Actor, F: Future>(
     }
 }
 
-/// Polls code of the user's that does not panic, as this actor's, and leaves it at the await where a kill
-/// finds it.
+/// Polls user code that does not panic, as this actor's, and drops it at the await where a kill arrives.
 pub(super) async fn guarded<A: Actor, F: Future>(
     core: &ActorCore<A>,
     mut code: Pin<&mut F>,
 ) -> Result<F::Output, Killed> {
-    // A message that left the queue is handled at least to its first await: a kill that came in between would
-    // lose it in silence.
+    // A message that left the queue is polled at least to its first await: a kill in between would lose it
+    // silently.
     let mut begun = false;
     let mut watch = Watch::new();
     poll_fn(|cx| {

@@ -22,14 +22,14 @@ use crate::{Actor, ErrorKind, StopReason};
 enum Due {
     Stop,
     Kill,
-    /// The cell is called for something beside its messages.
+    /// The cell was called for housekeeping.
     Housekeeping,
     /// The turn's budget is spent.
     EndOfTurn,
 }
 
 impl<A: Actor> ActorTask<A> {
-    /// Handles messages until the actor is to end.
+    /// Handles messages until the actor has to end.
     pub(super) async fn messages(&mut self) -> LoopExit {
         let mut handled = 0;
         let mut linger = Linger::default();
@@ -61,7 +61,7 @@ impl<A: Actor> ActorTask<A> {
             handled += 1;
             let message = envelope.message_type();
             let counts = self.ctx.counts_as_activity(&envelope);
-            // Pinned where it is made: a running handler is large, and moving it is what a tell would cost.
+            // Pinned in place: a running handler is large, and moving it would dominate the cost of a tell.
             let outcome = {
                 let (core, context) = self.dispatch_context();
                 let running = pin!(envelope.dispatch(context));
@@ -107,20 +107,21 @@ impl<A: Actor> ActorTask<A> {
         (core, DispatchContext { actor, ctx, target: core, inbound, behind: batch.len() })
     }
 
-    /// Lets go of a message that was simply handled. What else happened is left to [`conclude`](Self::conclude).
+    /// Fast path for a message that was handled normally. Other outcomes are left to
+    /// [`conclude`](Self::conclude).
     #[inline(always)]
     fn finish(&mut self, outcome: Result<Handled, Killed>) -> Option<Result<Handled, Killed>> {
         let Ok(done @ Handled::Done) = outcome else { return Some(outcome) };
-        // There is nothing to drop, and the compiler does not see it.
+        // Nothing to drop, but the compiler cannot tell.
         mem::forget(done);
         self.ctx.finish_message().err().map(|panic| Ok(Handled::Panicked(panic)))
     }
 
-    /// Does what the cell is called for beside its messages.
+    /// Handles timers and family requests.
     async fn run_housekeeping(&mut self) -> Result<(), LoopExit> {
         self.teardown.core.mailbox.answer_call();
         self.ctx.fire_due_timers();
-        // One by one: a restart settles all that were there before it.
+        // One by one: a restart discards all earlier requests.
         while let Some(request) = self.teardown.core.meta.family().next_request() {
             match request {
                 FamilyRequest::Restart { failure, after } => {

@@ -1,4 +1,4 @@
-//! What follows when an actor has failed: the decision, and the restart.
+//! Failure handling: the decision, and the restart.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -19,7 +19,7 @@ use crate::supervision::strategy::{Decision, Record, Scope};
 use crate::{Actor, Directive, Error, ErrorKind, StopReason, Supervision};
 
 impl<A: Actor> ActorTask<A> {
-    /// What follows a message that was not simply handled.
+    /// Handles the outcome of a message that was not handled normally.
     pub(super) async fn conclude(
         &mut self,
         handled: Result<Handled, Killed>,
@@ -51,7 +51,7 @@ impl<A: Actor> ActorTask<A> {
                     events.failed(core, message, &error);
                 }
                 let Some(instance) = factory.instance() else {
-                    unreachable!("it has just handled a message")
+                    unreachable!("the actor has just handled a message")
                 };
                 match hook(core, || instance.on_error(&failed, ctx)).await {
                     Ok(Directive::Resume) => {}
@@ -76,13 +76,13 @@ impl<A: Actor> ActorTask<A> {
         }
     }
 
-    /// Meets a failure: by the actor's own decision, or else by its supervision.
+    /// Handles a failure: by the actor's own decision, or else by its supervision strategy.
     pub(super) async fn fail(
         &mut self,
         failure: Error,
         directive: Option<Directive>,
     ) -> Result<(), LoopExit> {
-        // After a panic its state cannot be trusted.
+        // After a panic, the state cannot be trusted.
         let instance =
             if failure.kind() == ErrorKind::Panicked { Instance::Panicked } else { Instance::Sound };
         let (decision, failure) = self.decide_on(failure, directive);
@@ -98,7 +98,7 @@ impl<A: Actor> ActorTask<A> {
         self.recover(Decision::Restart { after }, failure, Instance::Sound).await
     }
 
-    /// Does what was decided. An instance that does not start has failed in turn.
+    /// Applies the decision. An instance that fails to start has failed in turn.
     async fn recover(
         &mut self,
         decision: Decision,
@@ -133,7 +133,7 @@ impl<A: Actor> ActorTask<A> {
         }
     }
 
-    /// How this actor's failures are met. One that cannot be asked because it panics stops the actor.
+    /// The supervision strategy for this actor. If `supervision()` itself panics, the actor is stopped.
     fn strategy(&self) -> Supervision {
         if let Some(own) = &self.supervision {
             return (**own).clone();
@@ -148,7 +148,7 @@ impl<A: Actor> ActorTask<A> {
         tracing::warn!(actor = %self.teardown.core.label(), %panic, "a supervision panicked");
     }
 
-    /// What becomes of this actor. Tells the siblings that the decision concerns.
+    /// Decides about this actor, and informs the affected siblings.
     fn decide_on(&mut self, failure: Error, directive: Option<Directive>) -> (Decision, Error) {
         let strategy = self.strategy();
         let decide = || strategy.directive(&failure, self.factory.is_restartable());
@@ -175,7 +175,8 @@ impl<A: Actor> ActorTask<A> {
         self.teardown.core.meta.supervisor().escalate(self.teardown.core.label(), failure);
     }
 
-    /// Replaces the instance by a new one from the factory. The inner error is that of an instance that did not start.
+    /// Replaces the instance by a new one from the factory. The inner error is that of an instance that
+    /// failed to start.
     async fn restart(&mut self, failure: &Error, after: Duration) -> Result<Result<(), Error>, LoopExit> {
         self.ctx.forget_children();
         self.ctx.drop_instance_state();
@@ -203,14 +204,14 @@ impl<A: Actor> ActorTask<A> {
 /// What is left of the instance after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Instance {
-    /// It can go on, or run its `on_stop`.
+    /// It can continue, or run its `on_stop`.
     Sound,
     /// Its state cannot be trusted.
     Panicked,
     NotStarted,
 }
 
-/// What follows a failure.
+/// What happens after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Recovery {
     Resume,
@@ -218,13 +219,13 @@ enum Recovery {
         after: Duration,
     },
     End,
-    /// It was to restart, and there is nothing to restart from.
+    /// A restart was decided, but there is no factory.
     EndWithoutFactory,
     /// It ends, and its parent fails in turn.
     Escalate,
 }
 
-/// What follows from a decision of the supervision.
+/// Turns a supervision decision into a recovery.
 fn recovery(decision: Decision, instance: Instance, is_restartable: bool) -> Recovery {
     match decision {
         Decision::Resume if instance == Instance::NotStarted => Recovery::End,
@@ -236,7 +237,7 @@ fn recovery(decision: Decision, instance: Instance, is_restartable: bool) -> Rec
     }
 }
 
-/// Waits before a restart. A stop does not wait for it, and not for the restart either; messages do.
+/// Backoff before a restart. A stop interrupts it and cancels the restart; messages wait.
 async fn back_off<A: Actor>(core: &ActorCore<A>, after: Duration) -> Result<(), LoopExit> {
     match core.mailbox.ending() {
         Ending::Stop => return Err(LoopExit::Lost(StopReason::Stopped)),
@@ -245,7 +246,7 @@ async fn back_off<A: Actor>(core: &ActorCore<A>, after: Duration) -> Result<(), 
         Ending::None | Ending::Drain => {}
     }
     let mut sleep = pin!(tokio::time::sleep(after));
-    // Whoever polls an actor's code polls it again when a signal comes.
+    // The poller of an actor's code polls it again on a signal.
     let waiting = pin!(poll_fn(|cx| match core.mailbox.ending() {
         Ending::Stop => Poll::Ready(Err(LoopExit::Lost(StopReason::Stopped))),
         _ => sleep.as_mut().poll(cx).map(Ok),
@@ -253,12 +254,12 @@ async fn back_off<A: Actor>(core: &ActorCore<A>, after: Duration) -> Result<(), 
     guarded(core, waiting).await.unwrap_or(Err(LoopExit::Lost(StopReason::Killed)))
 }
 
-/// A restart too many.
+/// The restart budget is exceeded.
 fn exhausted(failure: Error, strategy: &Supervision) -> Error {
     failure.with("restart", format!("refused: more than {}", strategy.budget_text()))
 }
 
-/// A restart without anything to restart from.
+/// A restart without a factory.
 fn no_factory<A: Actor>(core: &ActorCore<A>, failure: Error) -> Error {
     error(core, ErrorKind::Failed)
         .with("restart", "impossible: spawned from a value, not from a factory")

@@ -13,36 +13,36 @@ use crate::kernel::turn::{Mode, Progress};
 use crate::mailbox::queue::Queue;
 use crate::mailbox::{Ending, Park, Taken};
 
-/// Fills the batch, waiting for messages. `false` when the actor drains and there are no more.
+/// Fills the batch, waiting for messages. `false` when the actor is draining and the mailbox is empty.
 ///
-/// When the cell goes back to its runtime, `since_native` starts again.
+/// Resets `since_native` when the cell goes back to its runtime.
 pub(super) async fn refill<A: Actor>(
     core: &ActorCore<A>,
     batch: &mut Queue<Envelope<A>>,
     linger: &mut Linger,
     since_native: &mut usize,
 ) -> bool {
-    // A turn that handled nothing has no conversation to wait for.
+    // A turn without messages has no conversation to linger for.
     let may_linger = *since_native > 0 && linger.is_due();
     let mut wait = Wait { linger, since_native, may_linger, is_lingering: false, woken_in_vain: false };
     poll_fn(|cx| wait.poll(core, batch, cx)).await
 }
 
-/// What a cell with nothing to do does.
+/// What an idle cell does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Idling {
-    /// It ends its turn: the next message asks the backend for another.
+    /// Ends its turn: the next message asks the backend for another.
     EndTurn,
-    /// It stays pending until its worker thread has nothing else to do.
+    /// Stays pending until its worker thread is idle.
     Linger,
-    /// It stays pending until it is woken.
+    /// Stays pending until it is woken.
     Wait,
 }
 
-/// A cell that is run by turns goes back to its runtime when it has nothing to do, because the runtime looks at its own
-/// signals only between turns. While the native handle was not given out there are no such signals, and the cell stays
-/// pending instead: waking a future is cheaper than a native message. Once it was, the cell may still linger first, see
-/// [`Linger`]. A cell that was woken in vain was woken by something else than its mailbox, perhaps by the runtime.
+/// A cell that is run by turns returns to its runtime when idle, because the runtime checks its own signals
+/// only between turns. Until the native handle is given out there are no such signals, and the cell stays
+/// pending instead: waking a future is cheaper than a native message. Afterwards, the cell may still linger
+/// first, see [`Linger`]. A spurious wake-up did not come from the mailbox, but perhaps from the runtime.
 fn idling(mode: Mode, is_exposed: bool, may_linger: bool, woken_in_vain: bool) -> Idling {
     match (mode, is_exposed) {
         (Mode::Resident, _) => Idling::Wait,
@@ -59,7 +59,7 @@ struct Wait<'a> {
     since_native: &'a mut usize,
     may_linger: bool,
     is_lingering: bool,
-    /// Polled, and nothing was there.
+    /// Polled, but the mailbox was empty.
     woken_in_vain: bool,
 }
 
@@ -86,7 +86,7 @@ impl Wait<'_> {
                     }
                     return Poll::Ready(true);
                 }
-                // A stronger request may have come meanwhile: the message loop looks again.
+                // A stronger request may have come meanwhile: the message loop checks again.
                 Taken::Called => return Poll::Ready(true),
                 Taken::Ending => return Poll::Ready(core.mailbox.ending() != Ending::Drain),
                 // The handle was given out while the cell was parking.
@@ -99,10 +99,10 @@ impl Wait<'_> {
         }
     }
 
-    /// The cell has nothing to do.
+    /// The cell is idle.
     fn parked<A: Actor>(&mut self, idling: Idling, core: &ActorCore<A>, cx: &mut TaskContext<'_>) {
         if core.mailbox.admits_members() {
-            // A shutdown waits until all actors have nothing to do.
+            // A shutdown waits until all actors are idle.
             core.meta.system().shutdown_state().notify_changed();
         }
         match idling {

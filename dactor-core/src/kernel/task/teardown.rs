@@ -1,4 +1,4 @@
-//! The end of an actor, however it comes.
+//! The end of an actor, on every path.
 
 use std::mem;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::mailbox::Ending;
 use crate::mailbox::queue::Queue;
 use crate::{Actor, ErrorKind, StopReason};
 
-/// Ends an actor properly, once: when its task ends, or when the task is dropped. It refuses what is left in the mailbox,
-/// frees the name and tells watchers and waiters.
+/// Drop guard that ends an actor exactly once: when its task ends, or when the task is dropped. It refuses
+/// the remaining messages, frees the name and notifies watchers and waiters.
 pub(super) struct Teardown<A: Actor> {
     pub(super) core: Arc<ActorCore<A>>,
     /// Taken from the mailbox and not handled yet.
@@ -31,15 +31,15 @@ impl<A: Actor> Teardown<A> {
         Self { core, batch: Queue::new(), closed: false, registration: Some(registration), started: false }
     }
 
-    /// The actor has started: its end is an event.
+    /// The actor has started: its end will be an event.
     pub(super) fn announce_start(&mut self) {
         self.started = true;
         self.core.meta.system().events().spawned(&*self.core);
     }
 
-    /// Refuses what will not be handled any more.
+    /// Refuses the remaining messages.
     pub(super) fn close(&mut self) {
-        // What was put aside is older than what waits, and `on_stop` may put something aside, too.
+        // Stashed messages are older than queued ones, and `on_stop` may stash, too.
         let aside = self.core.mailbox.empty_stash();
         let rest = if mem::replace(&mut self.closed, true) {
             Queue::new()
@@ -63,13 +63,13 @@ impl<A: Actor> Teardown<A> {
         let meta = &self.core.meta;
         // None are left, unless this is dropped from outside.
         signal_all(&meta.family().children(), Ending::Kill);
-        // Gone from the system before anyone is told: its name is free when `wait` returns.
+        // Unregistered before the notifications: the name is free when `wait` returns.
         meta.system().registry().unregister(registration);
         if self.started {
             meta.system().events().stopped(&*self.core, &reason);
         }
         meta.set_ended(reason.clone());
-        // A host that panics when it is woken must not keep those who wait from being told.
+        // A host that panics on wake must not keep the waiters from being notified.
         let tell = || meta.watchers().end(&self.core.clone().into_labelled(), &reason);
         if let Err(panic) = contain(tell) {
             tracing::warn!(actor = %self.core.label(), %panic, "a watcher could not be told");
@@ -84,7 +84,7 @@ impl<A: Actor> Teardown<A> {
 
 impl<A: Actor> Drop for Teardown<A> {
     fn drop(&mut self) {
-        // A panic that got past all guards is a failure, never a kill without a word.
+        // A panic that got past all guards is reported as a failure, never as a silent kill.
         let reason = if std::thread::panicking() {
             StopReason::Failed(error(&*self.core, ErrorKind::Panicked).with("in", "the actor's own loop"))
         } else {

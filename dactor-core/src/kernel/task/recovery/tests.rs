@@ -16,7 +16,7 @@ fn a_restart_without_a_wait_needs_no_clock() {
     ] {
         let actor = test_actor(&system(), Guardian::User);
         let _ = actor.mailbox.signal(ending);
-        // There is no runtime here: a sleep would panic.
+        // No runtime here: a sleep would panic.
         let polled = pin!(back_off(&actor, Duration::ZERO)).poll(&mut Context::from_waker(noop_waker_ref()));
         let Poll::Ready(found) = polled else { panic!("{ending:?}: it waits") };
         let found = found.map_err(|exit| match exit {
