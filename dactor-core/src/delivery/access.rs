@@ -4,12 +4,12 @@ use std::future::Future;
 
 use crate::{Actor, Context, Handler, Message, Outcome};
 
-/// The [access](Message::Access) of a message that has the actor to itself while it is handled: its handler is
+/// The [access](Message::Access) of a message that is handled with exclusive access to the actor, by
 /// [`Handler`].
 #[derive(Debug)]
 pub enum Exclusive {}
 
-/// Takes a message of one access to its handler. Implemented for the access types of this crate.
+/// Dispatches a message of one access type to its handler. Implemented for the access types of this crate.
 pub trait Dispatch<A: Actor, M: Message> {
     #[doc(hidden)]
     fn call<'a>(
@@ -30,7 +30,7 @@ impl<A: Handler<M>, M: Message> Dispatch<A, M> for Exclusive {
     }
 }
 
-/// An actor that has the handler which the message's access asks for.
+/// An actor with the handler that the message's access type requires.
 pub trait Accepts<M: Message>: Actor {
     #[doc(hidden)]
     fn accept<'a>(

@@ -1,6 +1,6 @@
-//! The state of one ask, shared by asker and handler: the message on its way there, the reply on its way back.
+//! The state of one ask, shared by asker and handler: the message, and the reply.
 //!
-//! One allocation serves both ways. The asker holds it to await the reply, the mailbox holds it as the
+//! One allocation serves both directions: the asker holds it to await the reply, the mailbox holds it as the
 //! envelope.
 
 mod asker;
@@ -25,7 +25,7 @@ pub struct AskState<M: Message> {
     state: Mutex<State<M>>,
 }
 
-/// When an asker does not want the answer any more.
+/// The limits of an ask.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Terms {
     pub(crate) deadline: Option<Instant>,
@@ -43,17 +43,17 @@ impl Terms {
 }
 
 struct State<M: Message> {
-    /// Until the handler, or an asker who gave up, takes it.
+    /// `None` once the handler, or an asker that gave up, has taken it.
     message: Option<M>,
     headers: Headers,
     /// The asker has given up.
     abandoned: bool,
-    /// Made when a handler wants to know of that.
+    /// Created when a handler wants to be notified of that.
     gone: Option<CancellationToken>,
     waker: Option<Waker>,
-    /// By how many the answer is held back.
+    /// How many holders delay the answer.
     holds: u32,
-    /// How often it was passed on to somebody else to answer.
+    /// How often the obligation to answer was passed on.
     passes: u32,
     /// The actor that the message was forwarded to last.
     holder: Option<HolderRef>,
@@ -62,11 +62,11 @@ struct State<M: Message> {
     reply_headers: Headers,
 }
 
-/// What a handler finds.
+/// The result of claiming a message for its handler.
 #[derive(Debug)]
 pub(crate) enum Claim<M> {
     Message(M, Headers),
-    /// The asker took it back.
+    /// Withdrawn by the asker.
     Withdrawn,
     /// The asker's deadline has passed.
     Late(M),
@@ -74,26 +74,26 @@ pub(crate) enum Claim<M> {
     Cancelled(M),
 }
 
-/// What an asker who gives up finds.
+/// The result of giving up an ask.
 #[derive(Debug)]
 pub(crate) enum GivenUp<M: Message> {
-    /// The answer had come before. The reply's lock decides: this, or the answer is refused.
+    /// The answer had already come. The lock decides the race: either this, or the answer is refused.
     Answered(Result<M::Reply>, Headers),
-    /// There is an answer, but the interceptors had not let it go yet.
+    /// There is an answer, but interceptors still hold it.
     Held(Result<M::Reply>),
-    /// The message, which had not come to its handler.
+    /// The message, which had not reached its handler.
     Withdrawn(M),
-    /// A handler has it, and will learn that the asker is gone. Or the message had been forwarded, and is thrown away
-    /// where it is.
+    /// A handler has it, and is notified that the asker is gone. Or the message was forwarded, and is
+    /// discarded where it is.
     Claimed,
 }
 
 /// How an ask was given up.
 pub(crate) struct Abandonment<M: Message> {
     pub(crate) found: GivenUp<M>,
-    /// To be cancelled when no lock is held: it wakes tasks.
+    /// To be cancelled without holding a lock, because it wakes tasks.
     pub(crate) gone: Option<CancellationToken>,
-    /// Where in its mailbox the message was, and is withdrawn now.
+    /// The slot of the message, which is now withdrawn.
     pub(crate) slot: Option<Slot>,
 }
 
@@ -119,7 +119,7 @@ impl<M: Message> AskState<M> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The message, for its handler.
+    /// Takes the message for its handler.
     #[inline]
     pub(crate) fn claim(&self) -> Claim<M> {
         let mut state = self.lock();
@@ -137,9 +137,10 @@ impl<M: Message> AskState<M> {
         }
     }
 
-    /// Gives up, unless the answer has come: either this or [`answer`](Sink::answer) is first, and the other learns it.
+    /// Gives up, unless the answer has come. Races with [`answer`](Sink::answer): the first wins, and the
+    /// other sees it.
     ///
-    /// `None` when the message may be in a mailbox: then it has to be [withdrawn](Self::withdraw_from) from it.
+    /// `None` when the message may be in a mailbox, and must be [withdrawn](Self::withdraw_from).
     pub(crate) fn give_up(&self) -> Option<Abandonment<M>> {
         let state = self.lock();
         if state.answer.is_none() && self.slot.get() != Slot::Taken {
@@ -148,7 +149,7 @@ impl<M: Message> AskState<M> {
         Some(abandon(state, None))
     }
 
-    /// The same under the lock of the mailbox of an actor that may hold the message. `None` when another one does.
+    /// The same under the lock of the mailbox that may hold the message. `None` when another one does.
     pub(crate) fn withdraw_from(&self, holder: Pid) -> Option<Abandonment<M>> {
         let state = self.lock();
         if state.holder.as_ref().is_some_and(|other| other.0.pid() != holder) {
@@ -163,7 +164,7 @@ impl<M: Message> AskState<M> {
         self.lock().holder.as_ref().map(|holder| holder.0.clone())
     }
 
-    /// The message as a text, if it is still here and opted in.
+    /// The message as text, if it is still here and opted in.
     pub(crate) fn describe_message(&self) -> Option<String> {
         self.lock().message.as_ref().and_then(M::describe)
     }
@@ -223,7 +224,7 @@ impl<M: Message> AskState<M> {
             return false;
         }
         state.answered = true;
-        // A handler has had the message, whatever became of it behind that one.
+        // A handler has seen the message, whatever happened after it passed it on.
         let passed_on = state.passes > 0;
         state.answer = Some(if passed_on { answer.map_err(crate::Error::perhaps_handled) } else { answer });
         let waker = if state.holds > 0 { None } else { state.waker.take() };

@@ -1,8 +1,8 @@
 //! The channel of one stream: a bounded buffer between one producer and one consumer.
 //!
-//! The consumer takes all that is buffered under one lock and hands it out item by item. Room is given back when it has
-//! handed out half of the capacity, or all that it took: at most `capacity` items are between the two at any time, and
-//! the lock and the wake-ups are shared by many items.
+//! The consumer takes all buffered items under one lock and hands them out one by one. It returns capacity
+//! when it has handed out half of it, or all items it took: at most `capacity` items are in flight, and many
+//! items share one lock and one wake-up.
 //!
 //! ```text
 //!   Open ── finish ─────────────► Finished      the consumer gets what is buffered, then the end
@@ -19,8 +19,8 @@ use crate::Error;
 use crate::base::panic::discard;
 use crate::base::sync::{Mutex, MutexGuard};
 
-/// A task uses up one unit of its budget for so many items: a producer that always has room, or a consumer that always has
-/// items, must not keep a worker thread from its other tasks.
+/// Items per unit of tokio's coop budget: a producer that always has room, or a consumer that always has
+/// items, must not starve other tasks.
 pub(crate) const YIELD_AFTER: u32 = 32;
 
 /// How a stream ends.
@@ -34,7 +34,7 @@ pub(crate) enum End {
 
 struct State<T> {
     buffer: VecDeque<T>,
-    /// Taken by the consumer, and not given back as room yet.
+    /// Taken by the consumer, but its capacity not returned yet.
     taken: usize,
     capacity: usize,
     end: Option<End>,
@@ -49,7 +49,7 @@ impl<T> State<T> {
         self.capacity.saturating_sub(self.buffer.len() + self.taken)
     }
 
-    /// Whether the stream is over for its producer.
+    /// Why the producer cannot send, if so.
     fn refusal(&self) -> Result<(), Refused<()>> {
         if self.closed {
             Err(Refused::Closed(()))
@@ -82,7 +82,7 @@ impl<T> Channel<T> {
     }
 }
 
-/// The two halves of a stream with room for so many items, at least one.
+/// A channel with this capacity, at least one.
 pub(crate) fn channel<T>(capacity: usize) -> (Tx<T>, Rx<T>) {
     let state = State {
         buffer: VecDeque::new(),
@@ -101,7 +101,7 @@ pub(crate) fn channel<T>(capacity: usize) -> (Tx<T>, Rx<T>) {
 /// Why an item was not sent.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Refused<T> {
-    /// There is no room now.
+    /// No room now.
     Full(T),
     /// The consumer is gone.
     Closed(T),
@@ -129,7 +129,7 @@ impl<T> Tx<T> {
         self.push(item, None)
     }
 
-    /// Sends the item that is there, and takes it; it stays while there is no room.
+    /// Sends the item and takes it; leaves it while there is no room.
     pub(crate) fn poll_send(
         &self,
         item: &mut Option<T>,
@@ -165,7 +165,7 @@ impl<T> Tx<T> {
         Ok(())
     }
 
-    /// Sends as many of the first items as there is room for. The rest stays.
+    /// Sends as many items as there is room for. The rest stays.
     pub(crate) fn poll_send_all(
         &self,
         items: &mut VecDeque<T>,
@@ -177,7 +177,7 @@ impl<T> Tx<T> {
         }
     }
 
-    /// Sends as many of the first items as there is room for. The rest stays.
+    /// Sends as many items as there is room for. The rest stays.
     pub(crate) fn try_send_all(&self, items: &mut VecDeque<T>) -> Result<(), Refused<()>> {
         self.push_all(items, None)
     }
@@ -190,7 +190,7 @@ impl<T> Tx<T> {
         state.refusal()?;
         let count = state.room().min(items.len());
         if state.buffer.is_empty() && count == items.len() {
-            // Hands the whole batch over, and gets an empty one of the same size for the next.
+            // Swaps the whole batch with an empty buffer of the same capacity.
             std::mem::swap(&mut state.buffer, items);
         } else {
             state.buffer.extend(items.drain(..count));
@@ -209,11 +209,11 @@ impl<T> Tx<T> {
         sent
     }
 
-    /// Ends the stream. What is buffered comes first.
+    /// Ends the stream after the buffered items.
     ///
     /// # Errors
     ///
-    /// When it has ended before.
+    /// When it has already ended.
     pub(crate) fn end(&self, end: End) -> Result<(), Refused<()>> {
         self.channel.end(end)
     }
@@ -248,7 +248,7 @@ impl<T> Drop for Tx<T> {
     }
 }
 
-/// A stream seen by the actor that produces or consumes it: it can be ended from outside.
+/// A stream as seen by its actor, which can end it from outside.
 pub(crate) trait AnyStream: Send + Sync {
     /// Ends the stream with this error, unless it has ended.
     fn fail(&self, error: Error);
@@ -266,12 +266,12 @@ impl<T: Send> AnyStream for Channel<T> {
     }
 }
 
-/// The consumer's half. Dropped, it closes the stream, and drops what is buffered.
+/// The consumer's half. Dropping it closes the stream, and drops the buffered items.
 pub(crate) struct Rx<T> {
     channel: Arc<Channel<T>>,
-    /// Taken from the buffer, and not handed out yet.
+    /// Taken from the buffer, not handed out yet.
     local: VecDeque<T>,
-    /// Handed out since room was given back.
+    /// Handed out since capacity was last returned.
     given: usize,
     give_back_after: usize,
 }
@@ -289,7 +289,7 @@ impl<T> Rx<T> {
         self.take(cx)
     }
 
-    /// Gives room back for what has been handed out.
+    /// Returns the capacity of handed-out items.
     fn give_back(&mut self) {
         let mut state = self.channel.lock();
         state.taken -= std::mem::take(&mut self.given);
@@ -302,7 +302,7 @@ impl<T> Rx<T> {
 
     fn take(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, End>> {
         let mut state = self.channel.lock();
-        // Everything that was taken before has been handed out.
+        // All items taken before have been handed out.
         state.taken = 0;
         self.given = 0;
         std::mem::swap(&mut self.local, &mut state.buffer);
@@ -319,7 +319,7 @@ impl<T> Rx<T> {
             }
             return Poll::Pending;
         };
-        // The item that is handed out now makes room at once.
+        // The item handed out now frees its capacity.
         state.taken = self.local.len();
         let producer = if state.room() > 0 { state.producer.take() } else { None };
         drop(state);
@@ -329,7 +329,7 @@ impl<T> Rx<T> {
         Poll::Ready(Ok(item))
     }
 
-    /// Takes no more items, and drops what is buffered. The producer learns it.
+    /// Takes no further items, and drops the buffered ones. The producer is notified.
     pub(crate) fn close(&mut self) {
         let mut state = self.channel.lock();
         state.closed = true;
@@ -351,7 +351,7 @@ impl<T: Send + 'static> Rx<T> {
     }
 }
 
-/// After at most this many items the consumer gives room back.
+/// The consumer returns capacity after at most this many items.
 const GIVE_BACK_AFTER: usize = 16;
 
 impl<T> Drop for Rx<T> {
@@ -360,7 +360,7 @@ impl<T> Drop for Rx<T> {
     }
 }
 
-/// Gives the waker that was there: to drop it is to drop a task, maybe, which must not happen under the lock.
+/// Returns the previous waker: dropping it may drop a task, which must not happen under the lock.
 fn store(place: &mut Option<Waker>, waker: &Waker) -> Option<Waker> {
     match place {
         Some(current) if current.will_wake(waker) => None,

@@ -1,32 +1,32 @@
-//! How a handler ended, and what follows from it.
+//! The outcome of a handler, and what follows.
 
 use crate::base::panic::{Panic, contain};
 use crate::delivery::obligation::{ReplyObligation, ReplyStatus};
 use crate::{Failure, Outcome};
 
-/// How a handler ended. An asker has been answered by then.
+/// The outcome of a handler. Its asker has been answered.
 #[derive(Debug)]
 pub(crate) enum Handled {
     Done,
     /// The asker was gone when the reply was ready.
     AskerGone,
-    /// The handler had deferred its reply, and returned one all the same: it is dropped.
+    /// The handler had deferred its reply, but returned one as well: it is dropped.
     ReplyDropped,
     /// The status says whether the asker got the failure.
     Failed(Failure, ReplyStatus),
     Panicked(Panic),
 }
 
-/// How a handler ended, before anyone is told.
+/// The outcome of a handler, before the asker is answered.
 pub(crate) enum End<R> {
     Returned(Outcome<R>),
     Panicked(Panic),
-    /// The asker has given up, and the handler with it.
+    /// The asker has given up, which aborted the handler.
     Aborted,
 }
 
 impl<R> End<R> {
-    /// Answers, if an answer is owed.
+    /// Answers the asker, if any.
     #[inline]
     pub(crate) fn settle(self, obligation: &mut impl ReplyObligation<R>) -> Handled {
         match self {
@@ -57,10 +57,10 @@ pub(crate) trait Continuation<R>: Send {
     type Obligation: ReplyObligation<R>;
 
     fn obligation(&mut self) -> &mut Self::Obligation;
-    /// Runs code of the user's that may panic: a reply that nobody waits for is dropped here.
+    /// May panic in user code: an unwanted reply is dropped here.
     fn conclude(&mut self, end: End<R>) -> Handled;
 
-    /// Concludes after a panic, also after one in [`conclude`](Self::conclude) itself, and does not panic.
+    /// Concludes after a panic, including one in [`conclude`](Self::conclude) itself. Does not panic.
     #[cold]
     fn panicked(&mut self, panic: Panic) -> Handled {
         let first = panic.clone();
@@ -68,7 +68,7 @@ pub(crate) trait Continuation<R>: Send {
     }
 }
 
-/// Answers at once: the message has no interceptors.
+/// Answers directly: the message has no interceptors.
 pub(crate) struct DirectReply<O>(pub(crate) O);
 
 impl<R, O: ReplyObligation<R>> Continuation<R> for DirectReply<O> {

@@ -28,19 +28,19 @@ use crate::{Actor, Error, Headers, Message};
 /// | `Notice`, `Last` | no | no |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DeliveryClass {
-    /// From a sender that waits for no reply.
+    /// From a sender that does not wait for a reply.
     Tell,
     /// From the kernel itself.
     Notice,
-    /// A notice that comes behind all that another actor sent.
+    /// A notice that comes after all messages another actor sent.
     Last,
-    /// From a source that waits for each of its messages to be handled.
+    /// From a source that waits until each of its messages is handled.
     Item,
-    /// Its asker asked another actor, or the message was stashed before.
+    /// The asker asked another actor, or the message was stashed.
     Forward,
 }
 
-/// A message for `A`, whatever its type, with what is needed to answer it.
+/// A type-erased message for `A`, with its reply obligation.
 pub struct Envelope<A> {
     kind: Kind<A>,
 }
@@ -59,7 +59,7 @@ impl<A: Actor> Envelope<A> {
     where
         A: Accepts<M>,
     {
-        // A message without content needs no memory, unless something travels beside it.
+        // A zero-sized message needs no allocation, unless it has headers.
         let tell: Box<dyn DynMessage<A>> = if headers.is_empty() {
             Box::new(Tell(message))
         } else {
@@ -75,7 +75,7 @@ impl<A: Actor> Envelope<A> {
         Self { kind: Kind::Ask(ask) }
     }
 
-    /// A message whose handler answers an asker of another actor.
+    /// A message whose handler answers the asker of another actor.
     pub(crate) fn forward<M: Message>(message: M, headers: Headers, asker: Arc<dyn Sink<M::Reply>>) -> Self
     where
         A: Accepts<M>,
@@ -83,7 +83,7 @@ impl<A: Actor> Envelope<A> {
         Self::new(DeliveryClass::Forward, Box::new(Forwarded { message, headers, asker }))
     }
 
-    /// Whether it comes from a sender that would miss it.
+    /// Whether it is a dead letter when it is not handled.
     pub(crate) fn is_letter(&self) -> bool {
         !matches!(self.kind, Kind::Message(DeliveryClass::Notice | DeliveryClass::Last, _))
     }
@@ -110,7 +110,7 @@ impl<A: Actor> Envelope<A> {
         }
     }
 
-    /// The message as a text, if it opted in and is still here.
+    /// The message as text, if it opted in and is still here.
     pub(crate) fn describe(&self) -> Option<String> {
         match &self.kind {
             Kind::Message(_, message) => message.describe(),
@@ -118,7 +118,7 @@ impl<A: Actor> Envelope<A> {
         }
     }
 
-    /// Starts the handler. A message whose answer nobody wants any more is done at once.
+    /// Starts the handler. A message with a cancelled or expired ask is skipped.
     pub(crate) fn dispatch(self, context: DispatchContext<'_, A>) -> Running<'_> {
         match self.kind {
             Kind::Message(_, message) => message.dispatch(context),
@@ -126,7 +126,7 @@ impl<A: Actor> Envelope<A> {
         }
     }
 
-    /// Answers the asker, if there is one, that the message is not going to be handled.
+    /// Tells the asker, if any, that the message will not be handled.
     pub(crate) fn refuse(self, error: &Error) {
         match self.kind {
             Kind::Message(_, message) => message.refuse(error),
@@ -134,7 +134,7 @@ impl<A: Actor> Envelope<A> {
         }
     }
 
-    /// The told message, to hand it back.
+    /// The told message, to return it to its sender.
     pub(crate) fn into_message(self) -> Option<Box<dyn Any>> {
         match self.kind {
             Kind::Message(_, message) => message.into_any(),
@@ -170,32 +170,32 @@ impl<A> std::fmt::Debug for Envelope<A> {
     }
 }
 
-/// A message for `A` with its type erased, from whatever source.
+/// A type-erased message for `A`, from any source.
 pub(crate) trait DynMessage<A: Actor>: Send {
     fn dispatch<'a>(self: Box<Self>, context: DispatchContext<'a, A>) -> Running<'a>;
 
     fn message_type(&self) -> &'static str;
 
-    /// The message as a text, if it opted in.
+    /// The message as text, if it opted in.
     fn describe(&self) -> Option<String> {
         None
     }
 
-    /// The message is not going to be handled.
+    /// Called when the message will not be handled.
     fn refuse(&self, _: &Error) {}
 
-    /// Itself, if it can be handed back to its sender.
+    /// Itself, if it can be returned to its sender.
     fn into_any(self: Box<Self>) -> Option<Box<dyn Any>> {
         None
     }
 
-    /// Of a [forwarded](DeliveryClass::Forward) message.
+    /// The asker of a [forwarded](DeliveryClass::Forward) message.
     fn asker(&self) -> Option<&dyn Asker> {
         None
     }
 }
 
-/// The same for a message that was asked, which its asker shares.
+/// The same for an ask, shared with its asker.
 trait DynAsk<A: Actor>: Asker {
     fn dispatch<'a>(self: Arc<Self>, context: DispatchContext<'a, A>) -> Running<'a>;
     fn message_type(&self) -> &'static str;

@@ -1,4 +1,4 @@
-//! One message in its handler.
+//! Runs one message in its handler.
 
 use std::any::type_name;
 use std::future::{Future, ready};
@@ -19,9 +19,10 @@ use crate::delivery::obligation::{NoObligation, ReplyObligation};
 use crate::message::mode::Mode;
 use crate::{Context, Headers, Message, Outcome};
 
-/// Takes one message to its handler.
+/// Dispatches one message to its handler.
 ///
-/// Inlined, so that the running handler is made where it stays: it is large, and moving it is what a tell would cost.
+/// Inlined, so that the running handler is created in place: it is large, and moving it would dominate the
+/// cost of a tell.
 #[inline(always)]
 pub(crate) fn handle<'a, A: Accepts<M>, M: Message, O: ReplyObligation<M::Reply> + 'a>(
     context: DispatchContext<'a, A>,
@@ -39,7 +40,7 @@ pub(crate) fn handle<'a, A: Accepts<M>, M: Message, O: ReplyObligation<M::Reply>
     start(actor, ctx, message, DirectReply(obligation))
 }
 
-/// The same for a message that was told. The receipt is dropped when the message has been handled.
+/// The same for a told message. The receipt is dropped when the message has been handled.
 #[inline(always)]
 pub(crate) fn handle_told<'a, A: Accepts<M>, M: Message, D: Send + 'a>(
     context: DispatchContext<'a, A>,
@@ -65,16 +66,16 @@ pub(crate) fn start<'a, A: Accepts<M>, M: Message>(
 }
 
 pin_project! {
-    /// Runs the handler, and then what follows: all of it under one guard.
+    /// Runs the handler and its continuation under one panic guard.
     struct Handling<F, S> {
-        // Until it has ended, or the asker gives up and takes it along.
+        // `None` once it has ended, or was aborted by its asker.
         #[pin]
         handling: Option<F>,
         continuation: S,
     }
 
     impl<F, S> PinnedDrop for Handling<F, S> {
-        // A handler that is killed drops what it holds here.
+        // A killed handler drops its values here.
         fn drop(this: Pin<&mut Self>) {
             let mut handling = this.project().handling;
             if handling.is_some()
@@ -100,11 +101,11 @@ impl<F: Future<Output = Outcome<R>>, R, S: Continuation<R>> Future for Handling<
             drop(until);
             let end = match polled {
                 Poll::Ready(outcome) => End::Returned(outcome),
-                // Whoever asked does not want it any more, and neither does the message.
+                // The asker has given up, and the message type has `ABORT`.
                 Poll::Pending if this.continuation.obligation().is_aborted(cx) => End::Aborted,
                 Poll::Pending => return Poll::Pending,
             };
-            // Before the answer: a future that panics in its destructor has panicked.
+            // Before the answer: a panic in the future's destructor is a panic of the handler.
             this.handling.set(None);
             Poll::Ready(this.continuation.conclude(end))
         }));

@@ -24,9 +24,9 @@ use crate::mailbox::Ending;
 use crate::message::mode::Mode;
 use crate::{Actor, Context, Deadline, Error, ErrorKind, Headers, Message, Result, Sender};
 
-/// Asks the interceptors, and starts the handler if they let the message pass.
+/// Runs the interceptors, and starts the handler if they admit the message.
 ///
-/// Most want neither a delay nor a scope: then the handler runs as without interceptors, where it was made.
+/// Without a delay or a scope, the common case, the handler runs in place as without interceptors.
 #[inline(never)]
 pub(crate) fn intercept<'a, A: Accepts<M>, M: Message, O: ReplyObligation<M::Reply> + 'a>(
     context: DispatchContext<'a, A>,
@@ -66,8 +66,8 @@ pub(crate) fn intercept<'a, A: Accepts<M>, M: Message, O: ReplyObligation<M::Rep
     }
 }
 
-/// The reply to an intercepted message: the interceptors see its end before the asker does, also when it is dropped. The
-/// order of the fields is the order in which they are dropped.
+/// The reply to an intercepted message: the interceptors see its end before the asker does, also on drop.
+/// Field order is drop order.
 struct InterceptedReply<'a, O> {
     guard: InboundGuard<'a>,
     obligation: O,
@@ -75,7 +75,7 @@ struct InterceptedReply<'a, O> {
 }
 
 impl<O> InterceptedReply<'_, O> {
-    /// The handler has the message from here on.
+    /// The handler has started.
     fn begin<A: Actor, R>(&mut self, ctx: &mut Context<A>)
     where
         O: ReplyObligation<R>,
@@ -85,7 +85,7 @@ impl<O> InterceptedReply<'_, O> {
         self.obligation.begin();
     }
 
-    /// Tells the interceptors. The error of one that panics there takes the place of a reply.
+    /// Runs `on_complete`. The error of an interceptor that panics replaces the reply.
     fn complete<R: Send + 'static>(&mut self, end: Result<&End<R>, &Error>) -> Option<Error>
     where
         O: ReplyObligation<R>,
@@ -105,7 +105,7 @@ impl<O> InterceptedReply<'_, O> {
         };
         let outcome = match (end, &error) {
             (_, Some(error)) => Err(error),
-            // A deferred reply stands, and comes later.
+            // A deferred reply takes precedence, and comes later.
             (Ok(End::Returned(Ok(_))), None) if obligation.is_deferred() => Ok(None),
             (Ok(End::Returned(Ok(reply))), None) => Ok(Some(reply as &(dyn Any + Send))),
             _ => Ok(None),
@@ -122,7 +122,7 @@ impl<O> InterceptedReply<'_, O> {
         completed.err().filter(|_| error.is_none())
     }
 
-    /// Ends a message that is not handled: it may want to be seen as a dead letter.
+    /// Ends a message that is not handled: it may be a dead letter.
     fn refuse<M: Message>(&mut self, message: M, error: Error) -> Handled
     where
         O: ReplyObligation<M::Reply>,
@@ -133,19 +133,19 @@ impl<O> InterceptedReply<'_, O> {
         self.deny(error, text)
     }
 
-    /// Ends a message whose asker gave up before its handler began: a withdrawn ask is no dead letter.
+    /// Ends a message whose asker gave up before its handler started: a withdrawn ask is not a dead letter.
     fn withdraw<M: Message>(&mut self, message: M, error: &Error) -> Handled
     where
         O: ReplyObligation<M::Reply>,
     {
         discard(message);
         self.complete::<M::Reply>(Err(error));
-        // The asker of a cancelled ask, or of a late one, may not have looked yet.
+        // The asker of a cancelled or expired ask may not have been polled yet.
         self.obligation.give(Err(error.clone()));
         Handled::Done
     }
 
-    /// Answers with an error that is not of the handler's.
+    /// Answers with an error that is not the handler's.
     fn deny<R>(&mut self, error: Error, text: Option<String>) -> Handled
     where
         O: ReplyObligation<R>,
@@ -175,7 +175,7 @@ impl<R: Send + 'static, O: ReplyObligation<R>> Continuation<R> for InterceptedRe
     }
 }
 
-/// Runs a message that an interceptor delays, or around which one puts a scope.
+/// Runs a message with a delay or a scope.
 async fn run_delayed_or_scoped<A: Accepts<M>, M: Message, O: ReplyObligation<M::Reply>>(
     actor: &mut A,
     ctx: &mut Context<A>,
@@ -186,7 +186,7 @@ async fn run_delayed_or_scoped<A: Accepts<M>, M: Message, O: ReplyObligation<M::
     let (target, asker) = (intercepted.target, intercepted.obligation.waiting());
     let mut unhandled = Unhandled { message: Some(message), target, is_told: asker.is_none() };
     let admitted = wait(target, delay, asker, M::type_name()).await;
-    let Some(message) = unhandled.message.take() else { unreachable!("it is taken once") };
+    let Some(message) = unhandled.message.take() else { unreachable!("the message is taken once") };
     match admitted {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::Stopped => return intercepted.refuse(message, error),
@@ -213,12 +213,12 @@ async fn run<A: Accepts<M>, M: Message>(
 ) -> Result<End<M::Reply>> {
     let mut returned = None;
     let about = guard.about();
-    // Under a guard of its own before it begins: an interceptor that panics drops it, and the message in it.
+    // Guarded before it starts: an interceptor that panics drops it, and the message in it.
     let handling = Contained::new(async move { actor.accept(message, ctx).await });
     let handler: Next<'_> = Box::pin(async { returned = Some(handling.await) });
     let mut scopes = Some(guard.around(&about, handler)?);
     let exit = poll_fn(|cx| {
-        let Some(scopes) = &mut scopes else { unreachable!("they are there until they are left") };
+        let Some(scopes) = &mut scopes else { unreachable!("the scopes are there until they end") };
         let until = obligation.deadline().map(Until::enter);
         let polled = contain(|| scopes.as_mut().poll(cx));
         drop(until);
@@ -230,10 +230,10 @@ async fn run<A: Accepts<M>, M: Message>(
         }
     })
     .await;
-    // What an aborted handler leaves behind is dropped here, and may panic.
+    // An aborted handler drops its values here, and may panic.
     let dropped = contain(|| drop(scopes));
     match (returned, exit, dropped) {
-        // How the handler itself ended comes before what a scope made of it.
+        // The handler's own outcome takes precedence over that of a scope.
         (Some(Err(panic)), ..) | (_, _, Err(panic)) => Ok(End::Panicked(panic)),
         (Some(Ok(Err(failure))), ..) if !failure.is_promise() => Ok(End::Returned(Err(failure))),
         (_, ScopesExit::Panicked(panic), _) => Err(guard.scope_error(Some(panic))),
@@ -243,7 +243,7 @@ async fn run<A: Accepts<M>, M: Message>(
     }
 }
 
-/// How the scopes around a handler were left.
+/// How the scopes around a handler ended.
 enum ScopesExit {
     Completed,
     Panicked(Panic),
@@ -251,8 +251,8 @@ enum ScopesExit {
     Aborted,
 }
 
-/// A message that no handler has yet. Dropped on the way, because the actor was killed, it is a dead letter; an asker is
-/// told anyway.
+/// A message that has not reached its handler. Dropped because the actor was killed, it is a dead letter; its
+/// asker is answered separately.
 struct Unhandled<'a, M: Message> {
     message: Option<M>,
     target: &'a dyn DispatchTarget,
@@ -271,8 +271,8 @@ impl<M: Message> Drop for Unhandled<'_, M> {
     }
 }
 
-/// Waits, holding up the actor's later messages. An error as soon as the actor is to stop, or the asker gives up or its
-/// deadline passes: a message that is not wanted any more holds nothing up.
+/// Waits out a delay, which blocks the actor's later messages. Fails as soon as the actor has to stop, the
+/// asker gives up or its deadline passes.
 async fn wait(
     target: &dyn DispatchTarget,
     delay: Duration,
@@ -285,12 +285,12 @@ async fn wait(
     let exit = asker.and_then(Asker::deadline).map(|deadline| Deadline(deadline).remaining());
     let mut sleep = pin!(tokio::time::sleep(exit.map_or(delay, |exit| exit.min(delay))));
     let mut gone = pin!(asker.map(|asker| asker.gone().cancelled_owned()));
-    // Whoever polls an actor's code polls it again when a signal comes.
+    // The poller of an actor's code polls it again on a signal.
     poll_fn(|cx| {
         if target.ending() >= Ending::Stop {
             return Poll::Ready(Err(target.stopped(message)));
         }
-        // What it means is looked at below.
+        // Evaluated below.
         if gone.as_mut().as_pin_mut().is_some_and(|gone| gone.poll(cx).is_ready()) {
             return Poll::Ready(Ok(()));
         }

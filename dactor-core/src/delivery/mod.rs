@@ -1,4 +1,4 @@
-//! A message on its way through its handler, and the reply on its way back.
+//! Delivery: a message on its way through its handler, and the reply on its way back.
 
 pub(crate) mod access;
 pub(crate) mod ask_state;

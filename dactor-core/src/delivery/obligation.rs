@@ -14,7 +14,7 @@ use crate::base::panic::{Panic, discard};
 use crate::delivery::ask_state::{AskState, Asker, Sink};
 use crate::{Error, ErrorKind, Failure, Message, Result};
 
-/// Whether an asker got the answer.
+/// Whether the asker got the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReplyStatus {
     Delivered,
@@ -22,29 +22,29 @@ pub(crate) enum ReplyStatus {
     AskerGone,
     /// The message was told, not asked.
     NotAsked,
-    /// The handler has deferred its reply before, and the deferred reply stands.
+    /// The handler had deferred its reply, which takes precedence.
     Deferred,
 }
 
-/// The obligation of a handler to answer its message: an asker, or none.
+/// The obligation of a handler to answer its message.
 pub(crate) trait ReplyObligation<R>: Send {
-    /// The handler has the message from here on.
+    /// The handler has started.
     fn begin(&mut self);
     fn give(&mut self, answer: Result<R>) -> ReplyStatus;
     fn failed(&mut self, failure: &Failure) -> ReplyStatus;
     fn panicked(&mut self, panic: &Panic) -> ReplyStatus;
-    /// Somebody else has promised to answer.
+    /// The handler has passed the obligation on.
     fn pass_on(&mut self);
     /// Whether the handler has deferred its reply.
     fn is_deferred(&self) -> bool;
     fn asker(&self) -> Option<Arc<dyn Asker>>;
-    /// The same, to look at.
+    /// The same, by reference.
     fn waiting(&self) -> Option<&dyn Asker>;
-    /// Lets no answer leave, of whoever it is, until it is released or dropped.
+    /// Delays every answer until released or dropped.
     fn hold(&mut self);
     fn release(&mut self);
     fn deadline(&self) -> Option<Instant>;
-    /// Whether the handler is to be dropped because the asker has given up.
+    /// Whether the handler must be aborted because the asker has given up.
     fn is_aborted(&mut self, cx: &mut TaskContext<'_>) -> bool;
 }
 
@@ -119,8 +119,8 @@ impl<R: 'static> ReplySlot<R> for Arc<dyn Sink<R>> {
     }
 }
 
-/// For a message that was asked. Dropped without an answer, because the actor was killed, it says whether the handler had
-/// begun by then.
+/// For an asked message. Dropped without an answer, because the actor was killed, it reports whether the
+/// handler had started.
 pub(crate) struct AskObligation<'a, R, S: ReplySlot<R>> {
     slot: S,
     target: &'a dyn Labelled,
@@ -128,9 +128,9 @@ pub(crate) struct AskObligation<'a, R, S: ReplySlot<R>> {
     outstanding: bool,
     begun: bool,
     held: bool,
-    /// Whether a reply that comes too late is a loss.
+    /// Whether a late reply is a loss.
     reply_is_answer: bool,
-    /// How often the answer had been passed on before.
+    /// How often the obligation had been passed on before.
     passes: u32,
     abort: Abort,
     reply: PhantomData<fn(R)>,

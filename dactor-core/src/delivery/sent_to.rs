@@ -7,10 +7,10 @@ use crate::delivery::envelope::{Annotated, Envelope, Tell};
 use crate::delivery::handler::handle_told;
 use crate::{Actor, Headers, Message};
 
-/// `M: SentTo<A>` holds when `A` handles `M`. It is implemented for you; never implement it yourself.
+/// `M: SentTo<A>` holds when `A` handles `M`. Blanket-implemented; do not implement it yourself.
 ///
-/// It exists for the compiler's sake: a bound `A: Accepts<M>` on the sending methods would be reported as a type
-/// mismatch when the actor has exactly one handler; through this trait the missing handler is reported by name.
+/// It exists for better compiler errors: a bound `A: Accepts<M>` on the sending methods would be reported as
+/// a type mismatch when the actor has exactly one handler; this trait reports the missing handler by name.
 #[diagnostic::on_unimplemented(
     message = "the actor `{A}` does not handle the message `{Self}`",
     label = "no `Handler<{Self}>` for `{A}`",
@@ -32,7 +32,7 @@ pub trait SentTo<A: Actor>: Message + sealed::Sealed<A> {
     fn into_forward(self, headers: Headers, asker: Arc<dyn Sink<Self::Reply>>) -> Envelope<A>
     where
         Self: Sized;
-    /// Handles the message as one that was told. The receipt is dropped when it has been handled.
+    /// Handles the message as a told one. The receipt is dropped when it has been handled.
     #[doc(hidden)]
     #[expect(private_interfaces, reason = "only this crate makes a context")]
     fn handle_told<'a>(self, context: DispatchContext<'a, A>, receipt: impl Send + 'a) -> Running<'a>;

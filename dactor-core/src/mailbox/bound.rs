@@ -1,4 +1,4 @@
-//! A mailbox's bound, and the senders that wait in line for room.
+//! The bound of a mailbox, and the senders that wait in line for room.
 
 use std::collections::VecDeque;
 use std::task::Waker;
@@ -10,7 +10,7 @@ use crate::mailbox::shed::{Shed, Shedding};
 use crate::mailbox::slot::Slot;
 use crate::{Error, ErrorKind, Priority, Result};
 
-/// How many messages a mailbox holds, what happens to more, and when it refuses any.
+/// The limits of a mailbox: capacity, overflow policy, and load shedding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Limit {
     pub(crate) capacity: usize,
@@ -19,10 +19,10 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    /// None at all.
+    /// No limits.
     pub(crate) const NONE: Self = Self { capacity: usize::MAX, overflow: Overflow::Reject, shed: None };
 
-    /// The limit, unless it is [none](Self::NONE).
+    /// Validates the limit; `None` if it is [none](Self::NONE).
     pub(crate) fn check(self) -> Result<Option<Self>> {
         if self.capacity == 0 {
             let error = Error::new(ErrorKind::InvalidCapacity).with("capacity", 0);
@@ -33,7 +33,7 @@ impl Limit {
     }
 }
 
-/// A sender's place in line. Numbers grow, and room is given in their order.
+/// A sender's place in line. Tickets are admitted in FIFO order.
 pub(crate) type Ticket = u64;
 
 #[derive(Debug)]
@@ -42,12 +42,12 @@ struct Waiter<T> {
     admitted: Admitted<T>,
 }
 
-/// What comes out of the line.
+/// A message admitted from the line.
 #[derive(Debug)]
 pub(crate) struct Admitted<T> {
     pub(crate) message: T,
     pub(crate) priority: Priority,
-    /// None for an ask: its asker waits for the reply anyway.
+    /// `None` for an ask: its asker waits for the reply anyway.
     pub(crate) waker: Option<Waker>,
 }
 
@@ -56,13 +56,13 @@ pub(crate) struct Admitted<T> {
 pub(crate) struct Bound<T> {
     pub(crate) limit: Limit,
     shedding: Option<Shedding>,
-    /// How many of the queued are notices.
+    /// How many of the queued messages are notices.
     pub(crate) notices: usize,
     line: VecDeque<Waiter<T>>,
-    /// How many of those in line are withdrawn. The first is not.
+    /// How many of the waiting messages are withdrawn. The first is not.
     withdrawn: usize,
     next: Ticket,
-    /// Every ticket below it has been let in, or has left.
+    /// Every ticket below it was admitted, or has left.
     served: Ticket,
 }
 
@@ -72,7 +72,7 @@ impl<T: Item> Bound<T> {
         Self { limit, shedding, notices: 0, line: VecDeque::new(), withdrawn: 0, next: 0, served: 0 }
     }
 
-    /// A message comes into the queue.
+    /// Accounts for a message that enters the queue.
     pub(crate) fn put(&mut self, message: &T, priority: Priority) {
         if message.is_notice() {
             self.notices += 1;
@@ -81,7 +81,7 @@ impl<T: Item> Bound<T> {
         }
     }
 
-    /// The oldest of this priority, or the oldest notice, has left the queue.
+    /// Accounts for the oldest message of this priority, or the oldest notice, leaving the queue.
     pub(crate) fn pop(&mut self, message: &T, priority: Priority) {
         if message.is_notice() {
             self.notices -= 1;
@@ -98,12 +98,12 @@ impl<T: Item> Bound<T> {
         self.shedding.is_some()
     }
 
-    /// When to try again, if the mailbox sheds load now. So many of those that wait are withdrawn.
+    /// When to retry, if the mailbox sheds load now. `withdrawn` is the number of withdrawn messages.
     pub(crate) fn overload(&self, withdrawn: usize) -> Option<Duration> {
         self.shedding.as_ref().and_then(|shedding| shedding.overload(withdrawn))
     }
 
-    /// Only these messages of the lane are kept.
+    /// Keeps only these messages of the lane.
     pub(crate) fn compact(&mut self, priority: Priority, kept: impl Iterator<Item = bool>) {
         if let Some(shedding) = &mut self.shedding {
             shedding.compact(priority, kept);
@@ -120,7 +120,7 @@ impl<T: Item> Bound<T> {
         ticket
     }
 
-    /// The next in line, if there is room or it needs none.
+    /// Admits the next in line, if there is room or it needs none.
     pub(crate) fn admit(&mut self, room: bool, garbage: &mut Vec<T>) -> Option<Admitted<T>> {
         if !room && !self.line.front()?.admitted.message.is_notice() {
             return None;
@@ -131,13 +131,13 @@ impl<T: Item> Bound<T> {
         Some(admitted)
     }
 
-    /// One of those in line has been withdrawn.
+    /// A message in line was withdrawn.
     pub(crate) fn note_withdrawn(&mut self, garbage: &mut Vec<T>) {
         self.withdrawn += 1;
         self.sweep(garbage);
     }
 
-    /// Throws withdrawn messages out of the line: those in front, or all if they are more than the others.
+    /// Removes withdrawn messages from the line: those in front, or all if they are the majority.
     fn sweep(&mut self, garbage: &mut Vec<T>) {
         if self.withdrawn == 0 {
             return;
@@ -161,12 +161,12 @@ impl<T: Item> Bound<T> {
         }
     }
 
-    /// Whether the message of this ticket is in the queue, or was.
+    /// Whether the message of this ticket is, or was, in the queue.
     pub(crate) fn is_admitted(&self, ticket: Ticket) -> bool {
         ticket < self.served
     }
 
-    /// Whether it still waits; its waker is renewed then.
+    /// Whether it still waits; then renews its waker.
     pub(crate) fn renew(&mut self, ticket: Ticket, waker: &Waker) -> bool {
         let waiter = self.position(ticket).map(|at| &mut self.line[at]);
         waiter.is_some_and(|waiter| {
@@ -175,7 +175,7 @@ impl<T: Item> Bound<T> {
         })
     }
 
-    /// Leaves the line, with the message if it was still in it.
+    /// Leaves the line, returning the message if it was still waiting.
     pub(crate) fn leave(&mut self, ticket: Ticket, garbage: &mut Vec<T>) -> Option<T> {
         let at = self.position(ticket)?;
         let left = self.line.remove(at).map(|waiter| waiter.admitted.message);
@@ -183,7 +183,7 @@ impl<T: Item> Bound<T> {
         left
     }
 
-    /// Sends everyone away.
+    /// Empties the line.
     pub(crate) fn drain_waiters(&mut self) -> impl Iterator<Item = Admitted<T>> {
         self.withdrawn = 0;
         std::mem::take(&mut self.line).into_iter().map(|waiter| waiter.admitted)

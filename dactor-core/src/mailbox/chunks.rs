@@ -1,4 +1,4 @@
-//! A long queue in pieces, so that a cell takes a limited number of messages without moving any.
+//! A long queue in chunks, so that a cell takes a limited number of messages without moving them.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -7,12 +7,12 @@ use super::queue::Queue;
 use super::take::BATCH;
 use super::{Inner, Item};
 
-/// Full pieces of a queue, none longer than [`BATCH`], in front of the rest.
+/// Full chunks of a queue, each at most [`BATCH`] long, in front of the rest.
 #[derive(Debug)]
 pub(super) struct Chunks<T> {
     full: VecDeque<Queue<T>>,
     len: usize,
-    /// An empty one, to be filled next.
+    /// An empty queue for reuse.
     spare: Option<Queue<T>>,
 }
 
@@ -31,14 +31,14 @@ impl<T> Chunks<T> {
         self.len == 0
     }
 
-    /// Puts the queue behind the others, and leaves an empty one.
+    /// Appends the queue as a chunk, and leaves an empty one.
     fn push(&mut self, queue: &mut Queue<T>) {
         let empty = self.spare.take().unwrap_or_else(|| Queue::with_capacity(BATCH));
         self.len += queue.len();
         self.full.push_back(mem::replace(queue, empty));
     }
 
-    /// Moves the first into the empty `batch`.
+    /// Moves the first chunk into the empty `batch`.
     pub(super) fn take(&mut self, batch: &mut Queue<T>) {
         if let Some(first) = self.full.pop_front() {
             self.len -= first.len();
@@ -69,7 +69,7 @@ impl<T> Chunks<T> {
 }
 
 impl<T: Item> Inner<T> {
-    /// As much waits as a cell takes at once: what comes now is for a later turn.
+    /// Starts a new chunk once a full batch waits: later messages are for a later turn.
     #[cold]
     pub(super) fn begin_chunk(&mut self) {
         self.chunks.get_or_insert_default().push(&mut self.queue);

@@ -1,16 +1,16 @@
 use crate::mailbox::slot::AtomicSlot;
 
-/// What a mailbox holds.
+/// An item of a mailbox.
 pub(crate) trait Item {
-    /// Whether it comes from the kernel itself: such an item takes no room.
+    /// Whether it comes from the kernel: a notice needs no room.
     fn is_notice(&self) -> bool;
 
-    /// Whether it comes behind everything that was sent before it, also in other lanes.
+    /// Whether it comes after everything sent before it, also in other lanes.
     fn comes_last(&self) -> bool {
         false
     }
 
-    /// Where it is, if there is an asker who may withdraw it.
+    /// Its slot, if an asker may withdraw it.
     fn slot(&self) -> Option<&AtomicSlot> {
         None
     }

@@ -1,16 +1,16 @@
-//! The lanes of a mailbox beside the normal one, and whose turn it is.
+//! The high and low lanes of a mailbox, and the choice between lanes.
 
 use crate::Priority;
 use crate::mailbox::queue::Queue;
 use crate::mailbox::side_queues::SideQueues;
 
-/// The messages that are not of normal priority. Most mailboxes never have any.
+/// Messages of high and low priority. Most mailboxes never have any.
 #[derive(Debug)]
 pub(crate) struct Lanes<T> {
     high: Queue<T>,
     low: Queue<T>,
     turns: Turns,
-    /// The stash and the deferred notices, once there was one.
+    /// The stash and the deferred notices; `None` until the first.
     pub(crate) side_queues: Option<Box<SideQueues<T>>>,
 }
 
@@ -31,7 +31,7 @@ impl<T> Lanes<T> {
         self.high.len() + self.low.len()
     }
 
-    /// One of the two lanes, or the normal one, which is kept elsewhere.
+    /// One of the two lanes, or the normal one, which is stored elsewhere.
     pub(crate) fn lane<'a>(&'a mut self, normal: &'a mut Queue<T>, which: Priority) -> &'a mut Queue<T> {
         match which {
             Priority::High => &mut self.high,
@@ -40,7 +40,7 @@ impl<T> Lanes<T> {
         }
     }
 
-    /// The lane to take from, if there is anything.
+    /// Chooses the lane to take from, if any has messages.
     pub(crate) fn choose(&mut self, normal: bool) -> Option<Priority> {
         let returned = |priority| {
             self.side_queues.as_ref().is_some_and(|side_queues| side_queues.has_returned(priority))
@@ -50,14 +50,14 @@ impl<T> Lanes<T> {
         self.turns.choose(high, normal || returned(Priority::Normal), low)
     }
 
-    /// Forgets who was passed over, when there is nobody left who could be: a lane that waits later waits anew.
+    /// Resets the starvation counters when no lower lane is waiting.
     pub(crate) fn settle(&mut self) {
         if self.is_empty() {
             self.turns = Turns::default();
         }
     }
 
-    /// The lowest lane that has anything.
+    /// The lowest lane with messages.
     pub(crate) fn lowest(&self, normal: bool) -> Option<Priority> {
         match (self.low.is_empty(), normal, self.high.is_empty()) {
             (false, ..) => Some(Priority::Low),
@@ -85,7 +85,7 @@ struct Turns {
 }
 
 impl Turns {
-    /// The highest lane that waits, unless a lower one has been passed over too often.
+    /// The highest lane with messages, unless a lower one has been passed over too often.
     fn choose(&mut self, high: bool, normal: bool, low: bool) -> Option<Priority> {
         let chosen = if normal && self.normal + 1 >= Priority::SHARE {
             Priority::Normal
@@ -111,7 +111,7 @@ impl Turns {
 mod tests {
     use super::*;
 
-    /// What is taken from lanes that never run empty: a letter a message.
+    /// What is taken from lanes that never run empty: one letter per message.
     fn taken(high: bool, normal: bool, low: bool, count: usize) -> String {
         let mut turns = Turns::default();
         let letter = |lane| match lane {
@@ -144,8 +144,8 @@ mod tests {
         for _ in 0..Priority::SHARE - 1 {
             assert_eq!(turns.choose(true, true, false), Some(Priority::High));
         }
-        assert_eq!(turns.choose(true, false, false), Some(Priority::High), "it has nothing");
-        assert_eq!(turns.choose(true, true, false), Some(Priority::High), "it waits anew");
+        assert_eq!(turns.choose(true, false, false), Some(Priority::High), "the normal lane is empty");
+        assert_eq!(turns.choose(true, true, false), Some(Priority::High), "its counter was reset");
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! The queue of one actor and the protocol by which it is woken.
 //!
-//! Everything that must agree is under one lock: the messages, whether new ones are accepted, how the actor
-//! has been asked to end, and who must be woken. So there is no push-then-check race to reason about: a
-//! refused message goes back whole, and exactly one caller is told to wake the actor.
+//! One lock protects all related state: the messages, whether new ones are accepted, how the actor has been
+//! asked to end, and whom to wake. So there is no push-then-check race: a refused message is returned whole,
+//! and exactly one caller is told to wake the actor.
 //!
-//! A message comes in by [`push`] and goes out by [`take`]; [`signals`] overtake it, and [`wakeup`] says who is woken.
+//! [`push`] adds a message and [`take`] removes it; [`signals`] overtake messages, and [`wakeup`] decides
+//! whom to wake.
 
 pub(crate) mod bound;
 mod chunks;
@@ -41,19 +42,19 @@ use crate::base::sync::{Mutex, MutexGuard};
 
 #[derive(Debug)]
 struct Inner<T> {
-    /// The normal lane, or the end of it.
+    /// The normal lane, or its tail.
     queue: Queue<T>,
-    /// What comes before that, once more than a batch waits. Only without a bound.
+    /// The front of the normal lane, once more than a batch waits. Unbounded mailboxes only.
     chunks: Option<Box<Chunks<T>>>,
-    /// The others, once there was a message for one.
+    /// The other lanes; `None` until the first message.
     lanes: Option<Box<Lanes<T>>>,
     phase: Phase,
     open: bool,
-    /// Not open, except to the actors of the same system.
+    /// Closed, except to actors of the same system.
     members: bool,
     /// How often the cell was woken.
     wakes: u32,
-    /// How many of the queued are withdrawn.
+    /// How many of the queued messages are withdrawn.
     withdrawn: u32,
     bound: Option<Box<Bound<T>>>,
 }
@@ -67,18 +68,18 @@ impl<T: Item> Inner<T> {
         self.queue.is_empty() && ((self.chunks.is_none() && self.lanes.is_none()) || self.len() == 0)
     }
 
-    /// Whether all that waits is in the normal lane, wanted, and no more than a batch.
+    /// Whether all messages are in the normal lane, not withdrawn, and at most a batch.
     fn is_plain(&self) -> bool {
         self.bound.is_none() && self.lanes.is_none() && self.chunks.is_none() && self.withdrawn == 0
     }
 
-    /// How many messages are in the lanes, without the side queues.
+    /// The number of messages in the lanes, without the side queues.
     fn lanes_len(&self) -> usize {
         let chunked = self.chunks.as_ref().map_or(0, |chunks| chunks.len());
         chunked + self.queue.len() + self.lanes.as_ref().map_or(0, |lanes| lanes.len())
     }
 
-    /// Whether there is anything in a lane beside the normal one.
+    /// Whether a lane other than the normal one has messages.
     fn has_lanes(&self) -> bool {
         self.lanes.as_ref().is_some_and(|lanes| !lanes.is_empty())
     }
@@ -120,7 +121,7 @@ impl<T: Item> Mailbox<T> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it accepts nothing any more.
+    /// Whether it refuses all messages.
     pub(crate) fn is_closed(&self) -> bool {
         let inner = self.lock();
         !inner.open && !inner.members
@@ -130,7 +131,7 @@ impl<T: Item> Mailbox<T> {
         self.lock().bound.is_some()
     }
 
-    /// How many messages wait, without those that are withdrawn.
+    /// The number of messages, without withdrawn ones.
     pub(crate) fn len(&self) -> usize {
         self.lock().wanted()
     }

@@ -1,4 +1,4 @@
-//! What a bounded mailbox does when it is full.
+//! The overflow policy of a bounded mailbox.
 
 use std::time::Duration;
 
@@ -9,27 +9,28 @@ use super::withdraw::{is_withdrawn, mark_taken};
 use super::{Inner, Item};
 use crate::Priority;
 
-/// What happens to a message that finds a bounded mailbox full.
+/// The overflow policy: what happens to a message when a bounded mailbox is full.
 ///
 /// | | `tell` | `try_tell` | `send().await` | `ask` |
 /// | --- | --- | --- | --- | --- |
-/// | `Reject` | fails | fails, hands back | fails | fails |
-/// | `Block` | fails | fails, hands back | waits in line | waits in line, within its timeout |
+/// | `Reject` | fails | fails, returns the message | fails | fails |
+/// | `Block` | fails | fails, returns the message | waits in line (backpressure) | waits in line, within its timeout |
 /// | `DropNewest` | dead letter | dead letter | dead letter | fails, dead letter |
-/// | `DropOldest` | accepted; the oldest is a dead letter | the same | the same | the same; an ask that is dropped fails |
+/// | `DropOldest` | accepted; the oldest is a dead letter | the same | the same | the same; a dropped ask fails |
 ///
-/// To fail is [`MailboxFull`](crate::ErrorKind::MailboxFull). Where messages have [priorities](Priority), the oldest is the
-/// oldest of the lowest lane, and the newest is the new one, whatever its priority. Stop, drain and kill are not messages and always get through.
+/// "Fails" means [`MailboxFull`](crate::ErrorKind::MailboxFull). With [priorities](Priority), the oldest is
+/// the oldest of the lowest lane, and the newest is the new message, whatever its priority. Stop, drain and
+/// kill are not messages and always get through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Overflow {
-    /// The sender is told that the mailbox is full.
+    /// The sender gets an error.
     Reject,
-    /// The sender waits for room where it can, and is told that the mailbox is full where it cannot.
+    /// Backpressure: the sender waits for room if it can, and gets an error otherwise.
     Block,
     /// The new message becomes a dead letter.
     DropNewest,
-    /// The message that has waited longest becomes a dead letter and makes room.
+    /// The oldest message becomes a dead letter and makes room.
     DropOldest,
 }
 
@@ -37,7 +38,7 @@ impl<T: Item> Inner<T> {
     #[inline]
     pub(super) fn is_full(&self) -> bool {
         self.bound.as_ref().is_some_and(|bound| {
-            // There are no chunks beside a bound.
+            // A bounded mailbox has no chunks.
             let others = self.lanes.as_ref().map_or(0, |lanes| lanes.len());
             self.queue.len() + others - self.withdrawn as usize - bound.notices >= bound.limit.capacity
         })
@@ -47,7 +48,7 @@ impl<T: Item> Inner<T> {
         self.bound.as_ref().and_then(|bound| bound.overload(self.withdrawn as usize))
     }
 
-    /// Whether a sender has to wait, and may.
+    /// Whether senders wait for room.
     pub(super) fn admits_waiters(&self) -> bool {
         let blocks = |bound: &Bound<T>| bound.limit.overflow == Overflow::Block;
         self.is_open()
@@ -56,7 +57,7 @@ impl<T: Item> Inner<T> {
             && self.overload().is_none()
     }
 
-    /// What becomes of a message that finds the mailbox full.
+    /// Applies the overflow policy to a message that finds the mailbox full.
     pub(super) fn overflow(&mut self, message: T, priority: Priority) -> Refusal<T> {
         let overflow = self.bound.as_ref().map(|bound| bound.limit.overflow);
         match overflow {
@@ -74,7 +75,7 @@ impl<T: Item> Inner<T> {
         }
     }
 
-    /// Takes the oldest message of the lowest lane out. What the kernel sent stays.
+    /// Removes the oldest message of the lowest lane. Notices stay.
     pub(super) fn evict(&mut self) -> Option<T> {
         let notices = self.bound.as_ref().map_or(0, |bound| bound.notices);
         let normal = self.queue.len() > notices;

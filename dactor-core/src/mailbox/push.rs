@@ -1,4 +1,4 @@
-//! How a message gets into a mailbox.
+//! Adding messages to a mailbox.
 
 use std::task::Waker;
 use std::time::Duration;
@@ -17,25 +17,25 @@ use crate::base::current::is_member;
 pub(crate) enum Refusal<T> {
     /// The mailbox is closed.
     Closed(T),
-    /// It is full, and the sender is to know.
+    /// Full: the sender gets an error.
     Full(T),
-    /// It sheds load, and the sender is to know when to try again.
+    /// Load shedding: the sender is told when to retry.
     Overloaded(T, Duration),
-    /// It is full, and the message is to be dropped: this one, or an older one that made room for it.
+    /// Full: this message, or an evicted older one, is dropped.
     Dropped(T, Wakeup),
-    /// Its asker had given up before it came.
+    /// Its asker had already given up.
     Withdrawn(T),
 }
 
 impl<T: Item> Inner<T> {
-    /// Whether it is open to the caller.
+    /// Whether it accepts messages from the caller.
     pub(super) fn is_open(&self) -> bool {
         self.open || (self.members && is_member())
     }
 
     /// Accepts the message, if the mailbox is open.
     ///
-    /// Inlined, like the two others: a message that is refused is handed back by value, and each call would move it once
+    /// Inlined, like the two others: a refused message is returned by value, and each call would move it once
     /// more.
     #[inline(always)]
     pub(super) fn accept(&mut self, message: T, priority: Priority) -> Result<Wakeup, Refusal<T>> {
@@ -69,7 +69,7 @@ impl<T: Item> Inner<T> {
 }
 
 impl<T: Item> Mailbox<T> {
-    /// Accepts the message, or says what became of it.
+    /// Accepts the message, or returns the refusal.
     pub(crate) fn push(&self, message: T, priority: Priority) -> Result<Wakeup, Refusal<T>> {
         self.accept(&mut self.lock(), message, priority)
     }
@@ -88,7 +88,7 @@ impl<T: Item> Mailbox<T> {
         accepted
     }
 
-    /// Accepts the message or, where senders wait for room, lets it join the line.
+    /// Accepts the message or, with `Overflow::Block`, joins the line.
     pub(crate) fn push_or_join(
         &self,
         message: T,
@@ -107,8 +107,8 @@ impl<T: Item> Mailbox<T> {
         }
     }
 
-    /// The same for a message whose asker asked another actor, and may have given up meanwhile. `enter` says whether it
-    /// has not, and from then on the asker looks for its message here.
+    /// The same for a forwarded message, whose asker may have given up meanwhile. `enter` returns `false` in
+    /// that case; otherwise the asker looks for its message here from then on.
     pub(crate) fn push_or_join_forwarded(
         &self,
         message: T,
@@ -144,7 +144,7 @@ impl<T: Item> Mailbox<T> {
         if bound.renew(ticket, waker) { None } else { Some(bound.is_admitted(ticket)) }
     }
 
-    /// Takes a waiting message out of the line.
+    /// Removes a waiting message from the line.
     pub(crate) fn leave(&self, ticket: Ticket) -> Option<T> {
         let mut garbage = Vec::new();
         let left = self.lock().bound.as_mut().and_then(|bound| bound.leave(ticket, &mut garbage));
@@ -152,7 +152,7 @@ impl<T: Item> Mailbox<T> {
         left
     }
 
-    /// Accepts what the kernel sends, behind everything else and whether there is room or not.
+    /// Accepts a kernel notice at the back, regardless of the bound.
     pub(crate) fn notify(&self, notice: T) -> Result<Wakeup, T> {
         let mut inner = self.lock();
         if !inner.open && !inner.members {

@@ -1,8 +1,8 @@
-//! A queue whose first place is inside it: an actor that never has more than one message waiting allocates no buffer.
+//! A FIFO queue with one inline slot: an actor with at most one waiting message allocates no buffer.
 
 use std::collections::VecDeque;
 
-/// First in, first out.
+/// A FIFO queue.
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
     /// In front of the rest. Used only while the rest has no buffer.
@@ -43,14 +43,14 @@ impl<T> Queue<T> {
         self.first.iter().chain(&self.rest)
     }
 
-    /// Looks at all items, in order.
+    /// Visits all items, in order.
     #[inline]
     pub(crate) fn visit(&self, look: impl Fn(&T)) {
         self.first.iter().for_each(&look);
         self.rest.iter().for_each(&look);
     }
 
-    /// Takes the item in this place out.
+    /// Removes the item at this position.
     pub(crate) fn remove(&mut self, at: usize) -> Option<T> {
         match (&self.first, at) {
             (Some(_), 0) => self.first.take(),
@@ -59,7 +59,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Moves the items that are unwanted to `out`, and gives memory back.
+    /// Moves unwanted items to `out`, and frees memory.
     pub(crate) fn split_off(&mut self, unwanted: impl Fn(&T) -> bool, out: &mut Vec<T>) {
         if !self.iter().any(&unwanted) {
             return;
@@ -73,9 +73,9 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Gives memory back beyond this many places.
+    /// Frees capacity beyond this many items.
     pub(crate) fn shrink_to(&mut self, places: usize) {
-        // Asked before every wait, and hardly ever with anything to give back.
+        // Called before every wait, and rarely has anything to free.
         if self.rest.capacity() > places {
             self.rest.shrink_to(places);
         }

@@ -1,4 +1,4 @@
-//! Load shedding: new work is refused while a mailbox is too long or too slow.
+//! Load shedding: a mailbox refuses new messages while it is too long or too slow.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,12 +7,12 @@ use tokio::time::Instant;
 
 use crate::{Error, ErrorKind, Priority, Result};
 
-/// When a mailbox refuses new messages because it is overloaded: give it to
-/// [`Spawn::shed`](crate::Spawn::shed) or [`SystemBuilder::shed`](crate::SystemBuilder::shed).
+/// Load shedding limits of a mailbox: passed to [`Spawn::shed`](crate::Spawn::shed) or
+/// [`SystemBuilder::shed`](crate::SystemBuilder::shed).
 ///
-/// A refused message fails with [`Overloaded`](ErrorKind::Overloaded); [`Error::retry_after`] says how long the message
-/// that has waited longest waits already, which is about what the queue takes to be worked off. A bound says how much
-/// memory a mailbox may use; shedding says how late an answer may come.
+/// A refused message fails with [`Overloaded`](ErrorKind::Overloaded); [`Error::retry_after`] is the age of
+/// the oldest message, an estimate of the time to work off the queue. A bound limits the memory of a mailbox;
+/// shedding limits its latency.
 ///
 /// ```
 /// use std::time::Duration;
@@ -28,13 +28,13 @@ pub struct Shed {
 }
 
 impl Shed {
-    /// Refuses while this many messages wait.
+    /// Sheds load while this many messages wait.
     pub fn length(mut self, length: usize) -> Self {
         self.length = Some(length);
         self
     }
 
-    /// Refuses while a message waits that has waited longer than this.
+    /// Sheds load while a message has waited longer than this.
     pub fn age(mut self, age: Duration) -> Self {
         self.age = Some(age);
         self
@@ -54,10 +54,10 @@ impl Shed {
     }
 }
 
-/// A retry is never advised sooner: whoever obeys must not spin.
+/// The minimum `retry_after`, so that a retrying caller does not spin.
 const LEAST: Duration = Duration::from_millis(1);
 
-/// When each waiting message came, lane by lane.
+/// The arrival time of each waiting message, by lane.
 #[derive(Debug)]
 pub(crate) struct Shedding {
     shed: Shed,
@@ -77,13 +77,13 @@ impl Shedding {
         self.came[priority as usize].pop_front();
     }
 
-    /// Only these messages of the lane are kept.
+    /// Keeps only these messages of the lane.
     pub(crate) fn compact(&mut self, priority: Priority, mut kept: impl Iterator<Item = bool>) {
         self.came[priority as usize].retain(|_| kept.next().unwrap_or(true));
     }
 
-    /// When to try again, if it is too much now. So many of those that wait are withdrawn, and the first of each lane is
-    /// not.
+    /// When to retry, if it sheds load now. `withdrawn` is the number of withdrawn messages; the first of
+    /// each lane is not.
     pub(crate) fn overload(&self, withdrawn: usize) -> Option<Duration> {
         let waiting = self.came.iter().map(VecDeque::len).sum::<usize>() - withdrawn;
         let oldest = self.came.iter().filter_map(VecDeque::front).min()?;

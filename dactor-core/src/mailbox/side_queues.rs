@@ -1,8 +1,8 @@
-//! What waits beside the lanes: stashed messages, those that came back from the stash, and notices that must not
-//! overtake other lanes.
+//! Queues beside the lanes: stashed messages, unstashed messages, and notices that must not overtake other
+//! lanes.
 //!
-//! What comes back from the stash is in front of its own lane, and not part of it: the actor accepted it once, so it
-//! counts neither for the bound nor for load shedding, and is not dropped for a newer message.
+//! Unstashed messages are in front of their lane, but not part of it: the actor accepted them before, so they
+//! count neither for the bound nor for load shedding, and are not evicted.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -19,7 +19,7 @@ pub(crate) struct SideQueues<T> {
     /// The stash.
     held: Queue<(Priority, T)>,
     held_withdrawn: usize,
-    /// What came back from it, by lane.
+    /// Unstashed messages, by lane.
     returned: [Queue<T>; 3],
     returned_withdrawn: usize,
     deferred: VecDeque<Deferred<T>>,
@@ -48,7 +48,7 @@ impl<T> Default for SideQueues<T> {
 }
 
 impl<T> SideQueues<T> {
-    /// How many messages wait for their turn: all but the stash.
+    /// The number of waiting messages: all but the stash.
     pub(crate) fn len(&self) -> usize {
         self.returned.iter().map(Queue::len).sum::<usize>() + self.deferred.len()
     }
@@ -72,7 +72,7 @@ impl<T> SideQueues<T> {
         }
     }
 
-    /// The message in this place of a lane, behind what came back to it, has been taken out.
+    /// The message at this position of a lane, not counting unstashed ones, was removed.
     pub(crate) fn note_removed(&mut self, priority: Priority, at: usize) {
         let lane = priority as usize;
         let at = self.left[lane] + self.returned[lane].len() + at;
@@ -81,14 +81,14 @@ impl<T> SideQueues<T> {
         });
     }
 
-    /// Messages of a lane are taken out, all but those that are kept.
+    /// Messages of a lane were removed, except the kept ones.
     pub(crate) fn note_compacted(&mut self, priority: Priority, kept: impl Iterator<Item = bool>) {
         if self.deferred.is_empty() {
             return;
         }
         let lane = priority as usize;
         let before = self.left[lane] + self.returned[lane].len();
-        // How many of the first messages are kept, for each number of first messages.
+        // How many of the first n messages are kept, for each n.
         let mut still = vec![0];
         kept.for_each(|kept| still.push(still[still.len() - 1] + usize::from(kept)));
         for behind in self.deferred.iter_mut().map(|deferred| &mut deferred.behind[lane]) {
@@ -123,7 +123,7 @@ impl<T: Item> SideQueues<T> {
         garbage.extend(gone.into_iter().map(|(_, item)| item));
     }
 
-    /// All of them: there are no more than the stash held.
+    /// Sweeps all of them: there are no more than the stash held.
     fn sweep_returned(&mut self, garbage: &mut Vec<T>) {
         for priority in LANES {
             let lane = priority as usize;
@@ -136,7 +136,7 @@ impl<T: Item> SideQueues<T> {
         self.returned_withdrawn = 0;
     }
 
-    /// One in the stash, or one that came back from it, has been withdrawn.
+    /// A stashed or unstashed message was withdrawn.
     pub(crate) fn note_withdrawn(&mut self, slot: Slot, garbage: &mut Vec<T>) {
         if slot == Slot::Held {
             self.held_withdrawn += 1;
@@ -161,7 +161,7 @@ impl<T: Item> Inner<T> {
         self.lanes.get_or_insert_default().side_queues.get_or_insert_default()
     }
 
-    /// A message leaves this lane: the first of those that came back to it, if there are any.
+    /// Takes the first unstashed message of this lane, if any.
     #[cold]
     pub(super) fn pop_returned(&mut self, priority: Priority) -> Option<T> {
         let side_queues = self.side_queues_mut()?;
@@ -171,7 +171,7 @@ impl<T: Item> Inner<T> {
         Some(returned)
     }
 
-    /// Queues a notice behind everything that waits now, of whatever priority.
+    /// Queues a notice behind all messages waiting now, of any priority.
     pub(super) fn put_last(&mut self, notice: T) {
         if !self.has_lanes() {
             return self.put(notice, Priority::Normal);
@@ -189,7 +189,7 @@ impl<T: Item> Inner<T> {
         side_queues.deferred.push_back(Deferred { notice, behind: marks });
     }
 
-    /// Queues all notices that wait for their turn: the mailbox is closing.
+    /// Queues all deferred notices: the mailbox is closing.
     pub(super) fn release_all(&mut self) {
         for deferred in self
             .side_queues_mut()
@@ -216,7 +216,7 @@ impl<T: Item> Mailbox<T> {
         self.lock().side_queues().map_or(0, |side_queues| side_queues.held.len() - side_queues.held_withdrawn)
     }
 
-    /// Puts a message into the stash, unless its asker has given up: `enter` says so.
+    /// Stashes a message, unless its asker has given up: `enter` returns `false`.
     pub(crate) fn stash(&self, message: T, priority: Priority, enter: impl FnOnce(Slot) -> bool) {
         let mut inner = self.lock();
         if enter(Slot::Held) {
@@ -227,7 +227,7 @@ impl<T: Item> Mailbox<T> {
         }
     }
 
-    /// Puts all that is stashed in front of its lane, in its order.
+    /// Moves all stashed messages in front of their lanes, in order.
     pub(crate) fn unstash(&self) {
         let mut garbage = Vec::new();
         let mut inner = self.lock();
@@ -256,7 +256,7 @@ impl<T: Item> Mailbox<T> {
         throw_away(garbage);
     }
 
-    /// Takes out what is stashed, and what came back from the stash: the actor ends.
+    /// Removes all stashed and unstashed messages: the actor is ending.
     pub(crate) fn empty_stash(&self) -> Queue<T> {
         let mut garbage = Vec::new();
         let mut inner = self.lock();

@@ -1,4 +1,4 @@
-//! What an actor is told beside its messages: how it is to end, and that there is something to look at.
+//! Signals to a cell beside its messages: end requests, and calls for housekeeping.
 
 use super::wakeup::{WakeOn, Wakeup};
 use super::{Inner, Item, Mailbox};
@@ -26,7 +26,7 @@ impl Ending {
     }
 }
 
-/// What a cell has to know between two messages, read in one go.
+/// The signals that a cell checks between two messages, read at once.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Signals(pub(super) u8);
 
@@ -44,13 +44,13 @@ impl Signals {
         Ending::from_bits(self.0 & Self::ENDING)
     }
 
-    /// Whether another lane than the normal one has messages, so that the next one is not simply the next of the
-    /// batch: see [`Mailbox::pick`].
+    /// Whether another lane than the normal one has messages, so that the next message is not simply the next
+    /// of the batch: see [`Mailbox::pick`].
     pub(crate) fn overtaken(self) -> bool {
         self.0 & Self::OVERTAKEN != 0
     }
 
-    /// The lane of the batch: of the one message that a cell with a bound takes at a time, else the normal one.
+    /// The lane of the batch: normal, or for a bounded mailbox that of the single message taken.
     pub(crate) fn lane(self) -> Priority {
         match self.0 & Self::LANE {
             Self::HIGH => Priority::High,
@@ -59,7 +59,7 @@ impl Signals {
         }
     }
 
-    /// What a cell finds that takes from this lane.
+    /// The signals of a cell that takes from this lane.
     pub(super) fn of_lane(lane: Priority) -> Self {
         Self(match lane {
             Priority::High => Self::HIGH,
@@ -68,14 +68,14 @@ impl Signals {
         })
     }
 
-    /// Whether there is something else to look at than messages: a timer is due, or the actor's family wants something.
+    /// Whether the cell has housekeeping to do: a timer is due, or there is a family request.
     pub(crate) fn is_called(self) -> bool {
         self.0 & Self::CALLED != 0
     }
 }
 
 impl<T: Item> Mailbox<T> {
-    /// What the cell has to know between two messages.
+    /// The signals that the cell checks between two messages.
     pub(crate) fn signals(&self) -> Signals {
         Signals(self.signals.load(Ordering::Acquire))
     }
@@ -90,7 +90,7 @@ impl<T: Item> Mailbox<T> {
         self.signals.store(self.signals().0 & !mask | bits, Ordering::Release);
     }
 
-    /// Tells the cell whether its batch is still all that comes next. A cell with a bound has no batch.
+    /// Updates whether the cell's batch has been overtaken. Bounded mailboxes have no batch.
     pub(super) fn update_overtaken(&self, inner: &Inner<T>) {
         let overtaken = inner.has_lanes() && inner.bound.is_none();
         if overtaken != self.signals().overtaken() {
@@ -98,14 +98,14 @@ impl<T: Item> Mailbox<T> {
         }
     }
 
-    /// Tells the cell the lane of the message that it gets. The lock is held.
+    /// Publishes the lane of the message that the cell takes. The lock is held.
     pub(super) fn show_lane(&self, lane: Priority) {
         if lane != self.signals().lane() {
             self.set_signals(Signals::LANE, Signals::of_lane(lane).0);
         }
     }
 
-    /// Asks the actor to end. Accepts nothing from here on; a weaker request than an earlier one is ignored.
+    /// Asks the actor to end, and closes the mailbox. A request weaker than an earlier one is ignored.
     pub(crate) fn signal(&self, ending: Ending) -> Wakeup {
         let mut inner = self.lock();
         if self.ending() >= ending {
@@ -126,7 +126,7 @@ impl<T: Item> Mailbox<T> {
         inner.wakeup(WakeOn::All)
     }
 
-    /// The cell runs its housekeeping. Whatever it was called for before can be seen from here on.
+    /// The cell runs its housekeeping. Everything it was called for before is visible from now on.
     pub(crate) fn answer_call(&self) {
         let _inner = self.lock();
         self.set_signals(Signals::CALLED, 0);

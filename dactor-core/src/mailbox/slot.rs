@@ -1,8 +1,8 @@
-//! Where the message of an ask is: an asker who gives up takes it out of the mailbox that holds it.
+//! The slot of an ask's message, through which an asker that gives up withdraws it.
 
 use crate::base::sync::atomic::{AtomicU8, Ordering};
 
-/// Where a message is, for the mailbox that holds it.
+/// Where a message is, within the mailbox that holds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Slot {
@@ -14,16 +14,16 @@ pub(crate) enum Slot {
     Held,
     /// Back from the stash, in front of its lane.
     Returned,
-    /// With the actor, or refused: in no mailbox.
+    /// Taken by the actor, or refused: in no mailbox.
     Taken,
-    /// Its asker has given up, and the mailbox has not thrown it away yet.
+    /// Withdrawn by its asker, but not removed from the mailbox yet.
     Withdrawn,
 }
 
 /// The slot of one ask.
 ///
-/// It is written under the lock of the mailbox that holds the message. What leaves `Taken` is written under the lock of
-/// the reply, too: so an asker who finds `Taken` under that lock need not look into any mailbox.
+/// Written under the lock of the mailbox that holds the message. Leaving `Taken` also requires the lock of
+/// the reply, so an asker that reads `Taken` under that lock need not check any mailbox.
 #[derive(Debug)]
 pub struct AtomicSlot(AtomicU8);
 
@@ -47,7 +47,7 @@ impl AtomicSlot {
         self.0.store(slot as u8, Ordering::Relaxed);
     }
 
-    /// Withdraws the message from its mailbox, and says where it was in it.
+    /// Withdraws the message from its mailbox, and returns where it was.
     pub(crate) fn withdraw(&self) -> Option<Slot> {
         let slot = self.get();
         if matches!(slot, Slot::Taken | Slot::Withdrawn) {

@@ -1,4 +1,4 @@
-//! How the cell takes its messages out, and what is left when it is closed.
+//! Taking messages out of a mailbox, and closing it.
 
 use std::mem;
 use std::task::Waker;
@@ -12,13 +12,13 @@ use super::{Inner, Item, Mailbox};
 use crate::Priority;
 use crate::base::sync::MutexGuard;
 
-/// Beyond this many slots a queue gives memory back when it runs empty.
+/// Beyond this many slots, a queue frees memory when it becomes empty.
 pub(super) const KEPT_SLOTS: usize = 256;
 
-/// The most that a cell takes at once.
+/// The maximum number of messages that a cell takes at once.
 pub(super) const BATCH: usize = 128;
 
-/// Where a cell that finds nothing to do goes.
+/// Where an idle cell parks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Park<'a> {
     /// Back to the runtime; the next push asks the backend for a turn.
@@ -56,7 +56,7 @@ impl<T: Item> Inner<T> {
         Some(popped)
     }
 
-    /// The message whose turn it is.
+    /// Takes the next message, by priority.
     #[inline(always)]
     pub(super) fn next(&mut self, lane: &mut Priority) -> Option<T> {
         let normal = !self.queue.is_empty();
@@ -69,15 +69,16 @@ impl<T: Item> Inner<T> {
 }
 
 impl<T: Item> Mailbox<T> {
-    /// Moves what is due into the empty `batch`, or parks the cell. What is in other lanes than the normal one stays
-    /// there for [`pick`](Self::pick).
+    /// Moves due messages into the empty `batch`, or parks the cell. Messages of other lanes than the normal
+    /// one stay for [`pick`](Self::pick).
     pub(crate) fn take(&self, batch: &mut Queue<T>, park: Park<'_>) -> Taken {
         let mut inner = self.lock();
         if inner.is_empty() {
             return self.park(&mut inner, batch, park);
         }
         if !inner.is_plain() {
-            // A message that leaves a bounded mailbox is in hand. What the cell is called for may put others before it.
+            // A message taken from a bounded mailbox is handled next, but housekeeping may put others before
+            // it.
             if inner.bound.is_some() && self.signals().is_called() {
                 return Taken::Called;
             }
@@ -111,11 +112,11 @@ impl<T: Item> Mailbox<T> {
         Taken::Parked
     }
 
-    /// Takes from a mailbox with a bound, with priorities, with more than a batch or with withdrawn messages.
+    /// Takes from a mailbox with a bound, priorities, more than a batch, or withdrawn messages.
     pub(super) fn take_chosen(&self, mut inner: MutexGuard<'_, Inner<T>>, batch: &mut Queue<T>) -> Taken {
         let mut garbage = Vec::new();
         if inner.bound.is_some() {
-            // A bounded queue holds all but the one in hand.
+            // A bounded mailbox gives one message at a time.
             let mut lane = Priority::Normal;
             if let Some(message) = inner.next(&mut lane) {
                 batch.push_back(message);
@@ -137,8 +138,8 @@ impl<T: Item> Mailbox<T> {
         Taken::Some
     }
 
-    /// The next message of a cell whose batch has been [overtaken](Signals::overtaken): the batch is the front of the
-    /// normal lane. Says in `from` which lane it is from.
+    /// Takes the next message when the batch has been [overtaken](Signals::overtaken): the batch is the front
+    /// of the normal lane. Stores the lane in `from`.
     pub(crate) fn pick(&self, batch: &mut Queue<T>, from: &mut Signals) -> Option<T> {
         let mut garbage = Vec::new();
         let mut inner = self.lock();
@@ -148,7 +149,7 @@ impl<T: Item> Mailbox<T> {
         let chosen = inner.lanes.as_mut().and_then(|lanes| lanes.choose(!batch.is_empty()));
         let lane = chosen.unwrap_or_default();
         let picked = match lane {
-            // The batch has left its lane before.
+            // The batch was removed from its lane before.
             Priority::Normal
                 if !inner.side_queues().is_some_and(|side_queues| side_queues.has_returned(lane)) =>
             {
@@ -166,7 +167,7 @@ impl<T: Item> Mailbox<T> {
         picked
     }
 
-    /// Closes for good and gives what was never taken, and what never got in.
+    /// Closes the mailbox and returns all messages that were never taken, or never admitted.
     pub(crate) fn close(&self) -> Queue<T> {
         let mut garbage = Vec::new();
         let mut inner = self.lock();

@@ -264,7 +264,7 @@ fn those_in_line_are_admitted_in_order() {
     assert!(mailbox.push(0, Normal).is_ok());
     let join = |number| mailbox.push_or_join(number, Normal, None).unwrap().1.expect("there is no room");
     let (one, two, three) = (join(1), join(2), join(3));
-    assert!(matches!(mailbox.push(9, Normal), Err(Refusal::Full(9))), "nobody overtakes");
+    assert!(matches!(mailbox.push(9, Normal), Err(Refusal::Full(9))), "a sender does not overtake the line");
     let poll = |ticket| mailbox.poll_ticket(ticket, noop_waker_ref());
     assert_eq!(poll(one), None);
     assert_eq!(mailbox.leave(two), Some(2));

@@ -1,4 +1,4 @@
-//! Where a cell is, and who wakes it.
+//! Where a cell is parked, and how it is woken.
 //!
 //! ```text
 //!   Starting ── launch finds nothing ────► Idle ◄──────────── take finds nothing (turns) ──┐
@@ -15,7 +15,7 @@ use std::task::Waker;
 use super::signals::Ending;
 use super::{Inner, Item, Mailbox};
 
-/// What a caller must do, after the lock is released, so that the actor runs.
+/// What a caller must do after releasing the lock, so that the actor runs.
 #[derive(Debug)]
 #[must_use]
 pub(crate) enum Wakeup {
@@ -28,12 +28,12 @@ pub(crate) enum Wakeup {
     Waker(Waker),
 }
 
-/// What wakes a pending cell.
+/// Events that wake a pending cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WakeOn {
-    /// Only a system signal: a handler is running and has the actor to itself.
+    /// Only a signal: a handler is running.
     Signals,
-    /// A system signal or a message.
+    /// A signal or a message.
     All,
 }
 
@@ -70,16 +70,16 @@ impl<T: Item> Inner<T> {
 }
 
 impl<T: Item> Mailbox<T> {
-    /// `on_start` is done, and whoever ran it wakes nobody any more.
+    /// `on_start` is done: its task must not be woken again.
     pub(crate) fn started(&self) {
         self.lock().phase = Phase::Starting;
     }
 
-    /// The cell is in its host: whatever came while it started is due now.
+    /// The cell is in its host: messages that arrived during the start are due now.
     pub(crate) fn launch(&self) -> Wakeup {
         let mut inner = self.lock();
         if !matches!(inner.phase, Phase::Starting) {
-            // The host runs the cell already.
+            // The host is already running the cell.
             return Wakeup::None;
         }
         inner.phase = Phase::Idle;
@@ -96,7 +96,7 @@ impl<T: Item> Mailbox<T> {
         self.ending() == Ending::Kill
     }
 
-    /// Wakes a cell that is pending with nothing to do, so that it parks anew.
+    /// Wakes a pending, idle cell, so that it parks again.
     pub(crate) fn repark(&self) -> Wakeup {
         let mut inner = self.lock();
         match inner.phase {

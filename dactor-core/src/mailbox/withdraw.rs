@@ -1,9 +1,9 @@
-//! Asks that are withdrawn while they wait.
+//! Withdrawn asks.
 //!
-//! A withdrawn ask counts for nothing: not for the bound, not for load shedding, not as a place in line. It is thrown
-//! away at once at the front of its lane, so that the first message of a lane is always wanted, and together with
-//! others as soon as more than half of a mailbox is withdrawn: that is constant time for each, and a mailbox holds at
-//! most as many withdrawn asks as other messages.
+//! A withdrawn ask counts neither for the bound nor for load shedding, and has no place in line. It is
+//! removed immediately at the front of its lane, so that the first message of a lane is never withdrawn, and
+//! otherwise in bulk when more than half of a mailbox is withdrawn: amortized O(1) per ask, and a mailbox
+//! holds at most as many withdrawn asks as other messages.
 
 use std::mem;
 use std::task::Waker;
@@ -35,12 +35,12 @@ pub(super) fn mark_taken<T: Item>(item: &T) {
 }
 
 impl<T: Item> Inner<T> {
-    /// How many messages wait that are still wanted, notices among them.
+    /// The number of waiting messages that are not withdrawn, including notices.
     pub(super) fn wanted(&self) -> usize {
         self.len() - self.withdrawn as usize - self.side_queues().map_or(0, SideQueues::withdrawn)
     }
 
-    /// An item that was in this place has been withdrawn.
+    /// The item in this slot was withdrawn.
     fn note_withdrawn(&mut self, slot: Slot, garbage: &mut Vec<T>) {
         match (slot, &mut self.bound) {
             (Slot::InLine, Some(bound)) => bound.note_withdrawn(garbage),
@@ -56,7 +56,7 @@ impl<T: Item> Inner<T> {
         }
     }
 
-    /// Throws withdrawn items away: those at the front of their lane, or all if they are more than the others.
+    /// Removes withdrawn items: those at the front of their lane, or all if they are the majority.
     #[inline]
     pub(super) fn sweep(&mut self, garbage: &mut Vec<T>) {
         if self.withdrawn > 0 {
@@ -75,8 +75,8 @@ impl<T: Item> Inner<T> {
         }
     }
 
-    /// The items at the front of a lane. Notices before them keep their place; with load shedding the first message
-    /// behind them counts, whose age decides.
+    /// Removes withdrawn items at the front of a lane. Notices before them stay; with load shedding, the
+    /// first message behind them counts, because its age decides.
     fn trim(&mut self, priority: Priority, garbage: &mut Vec<T>) {
         if priority == Priority::Normal
             && let Some(chunks) = &mut self.chunks
@@ -108,7 +108,7 @@ impl<T: Item> Inner<T> {
         }
     }
 
-    /// All of a lane.
+    /// Removes withdrawn items of a whole lane.
     fn compact(&mut self, priority: Priority, garbage: &mut Vec<T>) {
         if priority == Priority::Normal
             && let Some(chunks) = self.chunks.take()
@@ -152,8 +152,8 @@ impl<T: Item> Inner<T> {
         (self.lanes.is_some() || priority == Priority::Normal).then(|| self.lane(priority))
     }
 
-    /// Moves what is due into the empty `batch`, at most [`BATCH`] messages: those in a batch cannot be thrown away
-    /// while the actor is in a handler.
+    /// Moves due messages into the empty `batch`, at most [`BATCH`]: withdrawn messages in a batch cannot be
+    /// removed while the actor is in a handler.
     #[inline]
     pub(super) fn fill(&mut self, batch: &mut Queue<T>, garbage: &mut Vec<T>) {
         match &mut self.chunks {
@@ -169,7 +169,7 @@ impl<T: Item> Inner<T> {
         batch.visit(mark_taken);
     }
 
-    /// Leaves withdrawn items out of the batch.
+    /// Removes withdrawn items from the batch.
     #[cold]
     fn sort_out(&mut self, batch: &mut Queue<T>, garbage: &mut Vec<T>) {
         let before = garbage.len();
@@ -178,7 +178,7 @@ impl<T: Item> Inner<T> {
         self.sweep(garbage);
     }
 
-    /// Lets those in line in, as far as there is room. Gives the wakers of those who wait for it, if anyone got in.
+    /// Admits waiting senders in FIFO order, as far as there is room. Returns their wakers.
     #[inline]
     pub(super) fn admit_waiters(&mut self, garbage: &mut Vec<T>) -> Option<SmallVec<[Waker; 1]>> {
         if self.bound.as_ref().is_some_and(|bound| bound.has_waiters()) {
@@ -209,10 +209,9 @@ impl<T: Item> Inner<T> {
 }
 
 impl<T: Item> Mailbox<T> {
-    /// Lets an asker give up under the lock: its message has been taken, or is withdrawn. `give_up` says where it was,
-    /// if it was in this mailbox.
+    /// Gives up an ask under the lock. `give_up` returns the slot, if the message was in this mailbox.
     pub(crate) fn withdraw(&self, give_up: &mut dyn FnMut() -> Option<Slot>) -> Wakeup {
-        // What is thrown away is dropped when the lock is released: its destructors are the user's.
+        // Removed items are dropped after the lock is released: their destructors are user code.
         let mut garbage = Vec::new();
         let mut inner = self.lock();
         let Some(slot) = give_up() else { return Wakeup::None };
@@ -228,7 +227,7 @@ impl<T: Item> Mailbox<T> {
     }
 }
 
-/// Wakes the senders that were let in.
+/// Wakes the admitted senders.
 #[inline]
 pub(super) fn wake_all(wakers: Option<SmallVec<[Waker; 1]>>) {
     if let Some(wakers) = wakers {
@@ -236,11 +235,11 @@ pub(super) fn wake_all(wakers: Option<SmallVec<[Waker; 1]>>) {
     }
 }
 
-/// Drops items that their askers withdrew. A forwarded message is dropped here, which runs user code.
+/// Drops withdrawn items. Dropping a forwarded message runs user code.
 #[inline]
 pub(super) fn throw_away<T>(garbage: Vec<T>) {
     if garbage.capacity() == 0 {
-        // There is nothing to drop, and the compiler does not see it.
+        // Nothing to drop, but the compiler cannot tell.
         return mem::forget(garbage);
     }
     garbage.into_iter().for_each(discard);

@@ -1,4 +1,4 @@
-//! Every order in which an asker and a handler can meet.
+//! Loom models: every interleaving of an asker and a handler.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ fn asked(waker: Option<Waker>) -> AskState<Question> {
     AskState::new(Question, Headers::default(), Terms::default(), waker)
 }
 
-/// Awaits the answer as a task whose waker is `bell`. How often the task was woken for it.
+/// Awaits the answer as a task with `bell` as its waker. Returns how often the task was woken.
 fn await_answer(reply: &AskState<Question>, bell: &Arc<Bell>) -> usize {
     let waker = Waker::from(bell.clone());
     let mut cx = Context::from_waker(&waker);
@@ -69,7 +69,7 @@ fn the_task_that_polled_last_is_the_one_that_is_woken() {
     assert_eq!(outcomes, BTreeSet::from([(1, 0), (0, 1)]));
 }
 
-/// Handles the question if it is still there. `None` when it is not; then whether there was anybody to answer.
+/// Handles the question. `None` when it was withdrawn; otherwise whether the asker was still there.
 fn handle(reply: &AskState<Question>) -> Option<bool> {
     match reply.claim() {
         Claim::Message(Question, _) => Some(reply.answer(Ok(7))),
@@ -77,23 +77,23 @@ fn handle(reply: &AskState<Question>) -> Option<bool> {
     }
 }
 
-/// Whether the answer is there, for an asker who does not look any more.
+/// Whether an answer is left behind.
 fn is_answered(reply: &AskState<Question>) -> bool {
     reply.lock().answer.is_some()
 }
 
-/// What an asker has who gives up.
+/// What an asker gets when it gives up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Asked {
     /// The answer, which came first.
     AskObligation,
     /// The message.
     Message,
-    /// Nothing: a handler has the message, and will be told that the asker is gone.
+    /// Nothing: a handler has the message, and is notified.
     NoObligation,
 }
 
-/// Gives up as `InFlight` does: the message may be in a mailbox, and then is withdrawn from it.
+/// Gives up as `InFlight` does: withdraws the message if it is in a mailbox.
 fn abandon(reply: &AskState<Question>) -> GivenUp<Question> {
     let abandonment = reply.give_up().or_else(|| reply.withdraw_from(Pid::NOBODY));
     abandonment.expect("it was not forwarded").found
@@ -129,7 +129,7 @@ fn a_message_is_handled_or_withdrawn() {
     assert_eq!(outcomes, BTreeSet::from(expected));
 }
 
-/// The asker's limits are reached after one look at the reply, as in `InFlight::poll`.
+/// The asker's limits are reached after one poll of the reply, as in `InFlight::poll`.
 #[test]
 fn an_answer_that_races_the_timeout_is_given_or_refused() {
     let outcomes = explore(|| {
@@ -155,13 +155,13 @@ fn an_answer_that_races_the_timeout_is_given_or_refused() {
         (Asked::AskObligation, Some(true), 0),
         (Asked::Message, None, 0),
         (Asked::NoObligation, Some(false), 0),
-        // The answer came after the look, and woke for it.
+        // The answer came after the poll, and woke the task.
         (Asked::AskObligation, Some(true), 1),
     ];
     assert_eq!(outcomes, BTreeSet::from(expected));
 }
 
-/// Interceptors hold the answer while the asker gives up: the asker has it, to report it, or it is refused.
+/// Interceptors hold the answer while the asker gives up: the asker gets it, to report it, or it is refused.
 #[test]
 fn an_answer_that_is_held_is_not_left_behind() {
     let outcomes = explore(|| {

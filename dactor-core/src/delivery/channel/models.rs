@@ -1,4 +1,4 @@
-//! Every order in which the producer and the consumer of a stream can meet.
+//! Loom models: every interleaving of the producer and the consumer of a stream.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ fn send_all(tx: &Tx<u32>, items: std::ops::Range<u32>) -> Result<(), Refused<()>
     }
 }
 
-/// Receives at most so many items, and the end if there are fewer. They come once and in order.
+/// Receives up to `most` items, and the end if there are fewer. Checks order and uniqueness.
 fn receive(rx: &mut Rx<u32>, most: u32) -> (u32, Seen) {
     let bell = Bell::new();
     let waker = self::waker(&bell);
@@ -85,7 +85,7 @@ fn receive(rx: &mut Rx<u32>, most: u32) -> (u32, Seen) {
 fn assert_capacity(rx: &Rx<u32>) {
     let state = rx.channel.lock();
     assert!(state.buffer.len() + rx.local.len() <= state.capacity, "over capacity");
-    assert!(state.taken >= rx.local.len(), "room is given back for what was handed out only");
+    assert!(state.taken >= rx.local.len(), "capacity is returned only for handed-out items");
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_batch_that_has_no_room_at_once_comes_in_parts() {
 fn room_that_is_given_back_wakes_the_producer() {
     let outcomes = explore(|| {
         let (tx, mut rx) = channel(4);
-        // Taken together, so that room is given back in the middle of them.
+        // Taken together, so that capacity is returned in the middle.
         assert_eq!(send(&tx, 0..4), u32::MAX);
         let producer = thread::spawn(move || send(&tx, 4..6));
         let received = receive(&mut rx, u32::MAX);
@@ -182,8 +182,8 @@ fn a_stream_has_one_end() {
         let (received, seen) = receive(&mut rx, u32::MAX);
         ending.join().unwrap();
         let (sent, finished) = producer.join().unwrap();
-        assert_eq!(finished, seen == Seen::Finished, "who ended it knows it");
-        assert_eq!(received, if sent == u32::MAX { 2 } else { sent }, "what was sent comes before the end");
+        assert_eq!(finished, seen == Seen::Finished, "the side that ended the stream knows it");
+        assert_eq!(received, if sent == u32::MAX { 2 } else { sent }, "sent items come before the end");
         (received, seen)
     });
     let failed = [0, 1, 2].map(|received| (received, Seen::Failed));

@@ -1,4 +1,4 @@
-//! A message that was asked: of this actor, or of another one that forwarded it.
+//! An asked message: of this actor, or forwarded by another.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ impl<A: Accepts<M>, M: Message> DynAsk<A> for AskState<M> {
                 return handle(context, message, headers, M::MODE, obligation);
             }
             Claim::Withdrawn => {
-                // Headers, perhaps.
+                // It may hold headers.
                 discard(self);
                 return skip();
             }
@@ -42,7 +42,7 @@ impl<A: Accepts<M>, M: Message> DynAsk<A> for AskState<M> {
 
     fn refuse(&self, error: &Error) {
         Sink::answer(self, Err(error.clone()));
-        // Not left to the asker, who has not done anything wrong.
+        // Not left to the asker, which may not be polled.
         match self.claim() {
             Claim::Message(message, headers) => {
                 discard(message);
@@ -54,7 +54,7 @@ impl<A: Accepts<M>, M: Message> DynAsk<A> for AskState<M> {
     }
 }
 
-/// A message whose handler answers an asker of another actor.
+/// A message whose handler answers the asker of another actor.
 pub(super) struct Forwarded<M: Message> {
     pub(super) message: M,
     pub(super) headers: Headers,

@@ -1,4 +1,4 @@
-//! What the dispatch of a message to its handler needs.
+//! The context for dispatching a message to its handler.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::interceptor::api::Inbound;
 use crate::mailbox::Ending;
 use crate::{Actor, Context, Error, ErrorKind};
 
-/// A handler's future lives in this many bytes inside the cell; a larger one is boxed.
+/// A handler's future up to this many bytes lives inside the cell; a larger one is boxed.
 const INLINE: usize = 256;
 
 /// The running handler.
@@ -39,12 +39,12 @@ pub(crate) struct DispatchContext<'a, A: Actor> {
     pub(crate) behind: usize,
 }
 
-/// The actor that handles a message, as far as the message's dispatch knows it.
+/// The actor that handles a message, as seen by the dispatch.
 pub(crate) trait DispatchTarget: Labelled {
     /// How the actor has been asked to end.
     fn ending(&self) -> Ending;
 
-    /// The error of a message that the actor does not handle because it ends.
+    /// The error of a message that is not handled because the actor is ending.
     fn stopped(&self, message: &'static str) -> Error;
 
     /// Reports a message that is not handled.
@@ -56,7 +56,7 @@ impl dyn DispatchTarget + '_ {
         Error::new(kind).about(self).with("message", message)
     }
 
-    /// The error of a message whose answer nobody wants any more.
+    /// The error of a message whose asker has given up, if so.
     pub(crate) fn unwanted(&self, asker: &(impl Asker + ?Sized), message: &'static str) -> Option<Error> {
         if asker.is_gone() {
             return Some(self.error(ErrorKind::Cancelled, message));

@@ -2,7 +2,7 @@ use super::*;
 use crate::interceptors::testbed::system;
 use crate::{Around, Handler, Later, Outcome};
 
-/// Keeps the replies that it owes.
+/// Keeps its deferred replies.
 #[derive(Default)]
 struct Debtor(Vec<Later<u64>>);
 impl Actor for Debtor {}
@@ -75,7 +75,7 @@ async fn a_scope_that_panics_may_hold_a_message_that_panics() {
     let error = debtor.ask(Explosive).timeout(Duration::from_secs(5)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InterceptorPanicked);
     let error = debtor.ask(Owe).timeout(Duration::from_secs(5)).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InterceptorPanicked, "the actor lives on");
+    assert_eq!(error.kind(), ErrorKind::InterceptorPanicked, "the actor continues");
 }
 
 #[tokio::test(start_paused = true)]

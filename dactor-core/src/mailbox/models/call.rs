@@ -1,14 +1,14 @@
-//! A call, as of a timer that rings or of the actor's family.
+//! Loom models: calls, from a due timer or from the actor's family.
 
 use super::*;
 
-/// What the cell finds when it looks up is written before the call.
+/// The state that the cell checks is written before the call.
 fn ring(due: &AtomicUsize, mailbox: &MailboxRef, host: &Bell) {
     due.fetch_add(1, Ordering::Relaxed);
     wake(mailbox.call(), host);
 }
 
-/// So many calls, and perhaps a message, meet a cell that parks. How often it was woken.
+/// Some calls, and perhaps a message, race with a cell that parks. Returns how often it was woken.
 fn calls(at: At, calls: usize, message: Option<u32>) -> BTreeSet<usize> {
     explore(move || {
         let mailbox = at.mailbox();
@@ -23,13 +23,13 @@ fn calls(at: At, calls: usize, message: Option<u32>) -> BTreeSet<usize> {
         let sender = message
             .map(|message| beside(&mailbox, &bell, move |mailbox, bell| tell(mailbox, bell, &[message])));
         let mut cell = Cell::new(&mailbox, &bell, at).minding(&due);
-        // One that slept through a call would wait for ever.
+        // A lost wake-up would be a deadlock.
         while cell.found < calls || cell.handled.len() < message.iter().len() {
-            assert!(cell.round(), "nobody ends it");
+            assert!(cell.round(), "no thread ends the cell");
         }
         callers.into_iter().for_each(|caller| caller.join().unwrap());
         sender.into_iter().for_each(|sender| assert!(sender.join().unwrap().is_empty()));
-        // A call whose reason was found with an earlier one may still ring.
+        // A call whose reason was found with an earlier one may still wake.
         assert!(bell.rung() <= calls);
         cell.end().woken
     })
@@ -61,7 +61,7 @@ fn a_call_before_the_launch_wakes_the_host_at_the_launch() {
         wake(mailbox.launch(), &bell);
         let mut cell = Cell::new(&mailbox, &bell, At::Host).minding(&due);
         while cell.found < 1 {
-            assert!(cell.round(), "nobody ends it");
+            assert!(cell.round(), "no thread ends the cell");
         }
         caller.join().unwrap();
         assert_eq!(bell.rung(), 0, "a cell that runs is not woken");

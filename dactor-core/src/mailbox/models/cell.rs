@@ -1,8 +1,8 @@
-//! The cell, as in `kernel/task.rs`.
+//! A model of the cell in `kernel/task.rs`.
 
 use super::*;
 
-/// Where the cell goes when there is nothing to do, and whether it is there already.
+/// Where an idle cell parks, and whether it is already there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum At {
     /// Parked in its host since the launch, and parks there.
@@ -21,18 +21,18 @@ impl At {
     }
 }
 
-/// What became of the cell.
+/// The outcome of a cell.
 #[derive(Debug)]
 pub(super) struct Lived {
     pub(super) handled: Vec<u32>,
-    /// What it left behind, unhandled.
+    /// Messages left unhandled.
     pub(super) rest: Vec<u32>,
     /// How often it was parked and woken.
     pub(super) woken: usize,
 }
 
 impl Lived {
-    /// Where `message` is: in one place, and once.
+    /// Where `message` ended up: in exactly one place.
     pub(super) fn outcome(&self, message: u32, gone: &[(u32, MessageOutcome)]) -> MessageOutcome {
         let kept = [(Handled, &self.handled), (Rest, &self.rest)];
         let kept = kept
@@ -46,21 +46,21 @@ impl Lived {
     }
 }
 
-/// The cell and the messages in its hands.
+/// The cell and its batch.
 #[derive(Debug)]
 pub(super) struct Cell<'a> {
     mailbox: &'a MailboxRef,
     /// What wakes it.
     bell: &'a Arc<Bell>,
     at: At,
-    /// How many messages its mailbox holds, if it has a bound.
+    /// The capacity of a bounded mailbox.
     capacity: Option<usize>,
     pub(super) batch: Queue<u32>,
     pub(super) handled: Vec<u32>,
     parked: bool,
-    /// It has just taken what is due.
+    /// It has just run its housekeeping.
     taken: bool,
-    /// What it looks at when it is called.
+    /// What it checks when it is called.
     due: Option<&'a AtomicUsize>,
     /// What it found there.
     pub(super) found: usize,
@@ -86,23 +86,23 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Looks at the capacity before it takes, too: only taking makes room.
+    /// Also checks the capacity before taking: only taking makes room.
     pub(super) fn within(self, capacity: usize) -> Self {
         Self { capacity: Some(capacity), ..self }
     }
 
-    /// Takes what is due whenever it is called.
+    /// Runs its housekeeping whenever it is called.
     pub(super) fn minding(self, due: &'a AtomicUsize) -> Self {
         Self { due: Some(due), ..self }
     }
 
-    /// Until it has handled `enough` messages or is to end.
+    /// Runs until it has handled `enough` messages or has to end.
     pub(super) fn live(mut self, enough: usize) -> Lived {
         while self.handled.len() < enough && self.round() {}
         self.end()
     }
 
-    /// One round of the loop in `ActorTask::messages`. `false` when the cell is to end.
+    /// One round of the loop in `ActorTask::messages`. `false` when the cell has to end.
     pub(super) fn round(&mut self) -> bool {
         self.wake_up();
         let signals = self.mailbox.signals();
@@ -133,7 +133,7 @@ impl<'a> Cell<'a> {
     fn run_housekeeping(&mut self) {
         self.mailbox.answer_call();
         self.taken = false;
-        self.found += self.due.expect("only a cell that minds is called").swap(0, Ordering::Relaxed);
+        self.found += self.due.expect("only a cell with housekeeping is called").swap(0, Ordering::Relaxed);
     }
 
     /// As `refill` does.

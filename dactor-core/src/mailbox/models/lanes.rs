@@ -1,4 +1,4 @@
-//! Messages of other lanes than the normal one, and a cell that may hold a batch of normal ones.
+//! Loom models: messages of other lanes than the normal one, and a cell that may hold a batch of normal ones.
 
 use super::*;
 
@@ -28,14 +28,14 @@ fn every_lane_reaches_a_cell_that_holds_a_batch() {
         assert!(!mailbox.signals().overtaken(), "there is nothing in the lanes");
         lived.handled
     });
-    // The batch comes before the low message, which was not there first, and before the normal one of its own lane.
+    // The batch comes before the low message, which came later, and before the normal one behind it.
     let expected = [
         vec![1, 10, 11, 3, 2],
         vec![10, 1, 11, 3, 2],
         vec![10, 11, 1, 3, 2],
         vec![10, 11, 3, 1, 2],
         vec![10, 11, 3, 2, 1],
-        // The low one was alone.
+        // The low message was alone.
         vec![10, 11, 2, 1, 3],
         vec![10, 11, 2, 3, 1],
     ];
@@ -109,7 +109,7 @@ fn a_parked_cell_is_woken_for_every_lane_and_drains_all() {
     }
 }
 
-/// What becomes of 10 and 11 in the batch, and of a low message and a high one that come after it.
+/// The outcome of 10 and 11 in the batch, and of a low and a high message sent after it.
 fn batch_and_end(ending: Ending) -> BTreeSet<[MessageOutcome; 4]> {
     explore(move || {
         let mailbox = At::Host.mailbox();
@@ -139,7 +139,7 @@ fn a_message_of_any_lane_that_meets_a_stop_is_in_one_place() {
     let batches = [[Rest, Rest], [Handled, Rest], [Handled, Handled]];
     let expected =
         batches.into_iter().flat_map(|[one, two]| waiting.map(|[low, high]| [one, two, low, high]));
-    // The low one has its turn when the batch is done.
+    // The low message is taken when the batch is done.
     let all = [[Handled, Handled], [Handled, Rest], [Handled, Back]];
     let expected = expected.chain(all.map(|[low, high]| [Handled, Handled, low, high]));
     assert_eq!(batch_and_end(Ending::Stop), expected.collect());

@@ -1,8 +1,8 @@
-//! A launch that meets messages and the end.
+//! Loom models: a launch that races with messages and the end.
 
 use super::*;
 
-/// A host that a cell may not be in yet.
+/// A host that the cell may not have reached yet.
 #[derive(Debug)]
 struct Unbound {
     bound: AtomicBool,

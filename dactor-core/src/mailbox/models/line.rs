@@ -1,8 +1,9 @@
-//! A mailbox that makes senders wait for room.
+//! Loom models: a mailbox with backpressure (`Overflow::Block`).
 
 use super::*;
 
-/// Such a mailbox, launched and full of normal messages from 0 on, with its host, which has been asked for a turn.
+/// Such a mailbox, launched and full of normal messages from 0 on, with its host, which has been asked for a
+/// turn.
 fn full(capacity: u32) -> (MailboxRef, Arc<Bell>) {
     let limit = Limit { capacity: capacity as usize, overflow: Overflow::Block, shed: None };
     let mailbox = ModelMailbox::launched(Some(limit));
@@ -21,14 +22,14 @@ fn live_until(enough: usize, mailbox: &MailboxRef, host: &Arc<Bell>, capacity: u
     lived
 }
 
-/// How a send that may wait went.
+/// The outcome of a send that may wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Sent {
     /// There was room.
     AtOnce,
-    /// It was let in from the line.
+    /// It was admitted from the line.
     InTurn(Ticket),
-    /// It was sent away from the line.
+    /// It was removed from the line.
     Dispersed,
     /// The mailbox was closed.
     Refused,
@@ -48,7 +49,7 @@ fn wait_in_line(mailbox: &MailboxRef, ticket: Ticket) -> bool {
 }
 
 fn send(mailbox: &MailboxRef, host: &Bell, message: u32, priority: Priority) -> Sent {
-    // The first poll has another waker: the one of a later poll counts.
+    // The first poll has another waker: the waker of the latest poll counts.
     match mailbox.push_or_join(message, priority, Some(Waker::noop())) {
         Ok((wakeup, ticket)) => {
             wake(wakeup, host);

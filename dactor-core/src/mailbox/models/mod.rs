@@ -1,4 +1,4 @@
-//! Every order in which senders, signals and the cell can meet at a mailbox.
+//! Loom models: every interleaving of senders, signals and the cell at a mailbox.
 
 mod call;
 mod cell;
@@ -28,12 +28,12 @@ use crate::base::sync::model::{Bell, explore};
 use crate::mailbox::shed::Shed;
 use cell::{At, Cell, Lived};
 
-/// The mailbox, and a place where those who read its signals without the lock meet those who write them.
+/// The mailbox, and an extra atomic that orders lock-free reads of its signals against writes.
 ///
-/// Loom looks for other orders of a write and the last access before it. Who writes the signals has just read them,
-/// under the lock: the last access is their own, and loom would leave out orders in which the write comes before
-/// the cell's read. So everyone first makes an access that depends on those of the others. It is relaxed and
-/// synchronizes nothing.
+/// Loom explores other orders of a write and the last access before it. A writer of the signals has just read
+/// them under the lock, so the last access is its own, and loom would skip orders in which the write comes
+/// before the cell's read. So every thread first makes an access that depends on those of the others. It is
+/// relaxed and synchronizes nothing.
 #[derive(Debug)]
 struct ModelMailbox {
     mailbox: Mailbox<u32>,
@@ -107,15 +107,15 @@ enum MessageOutcome {
     Handled,
     /// The cell left it behind.
     Rest,
-    /// Its sender has it back.
+    /// Returned to its sender.
     Back,
-    /// It made room, or found none, and nobody is to know.
+    /// Dropped silently: it was evicted, or found no room.
     Dropped,
 }
 use MessageOutcome::{Back, Dropped, Handled, Rest};
 
-/// Tells each message in turn, in its lane, and gives those that did not stay in the mailbox: its own, or older
-/// ones that made room for them.
+/// Tells each message, in its lane, and returns those that did not stay in the mailbox: its own, or older
+/// ones that were evicted.
 fn tell_at(mailbox: &MailboxRef, host: &Bell, messages: &[(u32, Priority)]) -> Vec<(u32, MessageOutcome)> {
     let mut gone = Vec::new();
     for &(message, priority) in messages {
@@ -128,7 +128,7 @@ fn tell_at(mailbox: &MailboxRef, host: &Bell, messages: &[(u32, Priority)]) -> V
                 wake(wakeup, host);
                 gone.push((message, Dropped));
             }
-            Err(Refusal::Withdrawn(_)) => unreachable!("it has no asker"),
+            Err(Refusal::Withdrawn(_)) => unreachable!("a told message has no asker"),
         }
     }
     gone
@@ -148,7 +148,7 @@ fn beside<R: 'static>(
     thread::spawn(move || work(&mailbox, &host))
 }
 
-/// Threads beside the cell's: when the last of them is done, it drains the mailbox.
+/// Sender threads beside the cell's: the last one to finish drains the mailbox.
 #[derive(Debug)]
 struct Senders<'a> {
     mailbox: &'a MailboxRef,

@@ -1,4 +1,4 @@
-//! The native handle: `ActorCore::native` and `refill`.
+//! Loom models: the native handle, `ActorCore::native` and `refill`.
 
 use super::*;
 
@@ -9,8 +9,8 @@ fn expose(exposed: &AtomicBool, mailbox: &MailboxRef, host: &Bell) {
     }
 }
 
-/// As `refill` does for a cell that is run by turns, with its orderings, until the cell has handled `enough` and
-/// is in its host. Whether it has lingered.
+/// As `refill` does for a cell that is run by turns, with its orderings, until the cell has handled `enough`
+/// and is in its host. Returns whether it has lingered.
 fn live_by_turns(exposed: &AtomicBool, mailbox: &MailboxRef, host: &Arc<Bell>, enough: usize) -> bool {
     let bell = Bell::new();
     let waker = Waker::from(bell.clone());
@@ -25,8 +25,8 @@ fn live_by_turns(exposed: &AtomicBool, mailbox: &MailboxRef, host: &Arc<Bell>, e
             let park = if native { Park::Native } else { Park::Pending(&waker) };
             match mailbox.take(&mut batch, park) {
                 Taken::Some => break,
-                Taken::Called => unreachable!("nobody calls it"),
-                Taken::Ending => unreachable!("nobody ends it"),
+                Taken::Called => unreachable!("no thread calls the cell"),
+                Taken::Ending => unreachable!("no thread ends the cell"),
                 Taken::Parked if native && handled.len() == enough => return lingered,
                 Taken::Parked if native => assert_eq!(host.wait(), 1),
                 Taken::Parked if !was_exposed && exposed.load(Ordering::Relaxed) => {}

@@ -1,4 +1,4 @@
-//! Senders and a mailbox that has a bound, where nobody waits for room.
+//! Loom models: a bounded mailbox without waiting senders.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn bounded(capacity: usize, overflow: Overflow) -> Limit {
     Limit { capacity, overflow, shed: None }
 }
 
-/// The cell and two senders, one of which has two messages: what becomes of messages 1 and 2, and of 3.
+/// The cell and two senders, one of which has two messages: the outcomes of messages 1 and 2, and of 3.
 fn two_senders(limit: Limit, capacity: usize) -> BTreeSet<[MessageOutcome; 3]> {
     explore(move || {
         let mailbox = ModelMailbox::launched(Some(limit));
@@ -23,7 +23,8 @@ fn two_senders(limit: Limit, capacity: usize) -> BTreeSet<[MessageOutcome; 3]> {
     })
 }
 
-/// What becomes of them where a mailbox with room for one has none for the `late` one: whoever comes first has room.
+/// The outcomes with room for one: the first message finds room, and `late` is the outcome of one that does
+/// not.
 fn too_late_for_one(late: MessageOutcome) -> BTreeSet<[MessageOutcome; 3]> {
     BTreeSet::from([
         [Handled, Handled, Handled],
@@ -35,7 +36,7 @@ fn too_late_for_one(late: MessageOutcome) -> BTreeSet<[MessageOutcome; 3]> {
     ])
 }
 
-/// The same where it has room for two.
+/// The same with room for two.
 fn too_late_for_two(late: MessageOutcome) -> BTreeSet<[MessageOutcome; 3]> {
     BTreeSet::from([[Handled, Handled, Handled], [Handled, Handled, late], [Handled, late, Handled]])
 }
@@ -93,7 +94,7 @@ fn the_oldest_that_meets_a_stop_is_in_one_place() {
         [1, 2].map(|message| lived.outcome(message, &gone))
     });
     let all = [Handled, Rest, Back, Dropped];
-    // One is dropped only for the other, which got in then.
+    // A message is evicted only for another, which was then admitted.
     let expected = all.into_iter().flat_map(|one| all.map(|other| [one, other]));
     let impossible = [[Dropped, Dropped], [Dropped, Back], [Back, Dropped]];
     assert_eq!(outcomes, expected.filter(|fates| !impossible.contains(fates)).collect());

@@ -1,4 +1,4 @@
-//! Senders and a cell that parks or whose handler is pending.
+//! Loom models: senders, and a cell that parks or whose handler is pending.
 
 use super::*;
 
@@ -57,7 +57,7 @@ fn a_pending_cell_that_is_polled_again_is_woken_by_its_last_waker() {
         assert!(batch.eq([1]));
         (polls, bells.map(|bell| bell.rung()), host.rung())
     });
-    // Found at once; found by the second poll, after which the first waker is rung for nothing; woken for.
+    // Found immediately; found by the second poll, after a spurious wake of the first waker; woken for.
     assert_eq!(outcomes, BTreeSet::from([(1, [0, 0], 0), (2, [1, 0], 0), (3, [0, 0], 0)]));
 }
 

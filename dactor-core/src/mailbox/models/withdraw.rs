@@ -1,9 +1,9 @@
-//! Askers who give up while their message waits.
+//! Loom models: askers that give up while their message waits.
 
 use super::*;
 use crate::mailbox::slot::AtomicSlot;
 
-/// An ask, as far as the mailbox is concerned, and whether its asker or its handler has it.
+/// An ask as seen by the mailbox, and whether its asker or its handler has it.
 #[derive(Debug, Clone)]
 struct Ask {
     number: u32,
@@ -13,7 +13,7 @@ struct Ask {
 #[derive(Debug)]
 struct ModelAsk {
     slot: AtomicSlot,
-    /// As the message in the reply: taken by the first.
+    /// Stands for the message: taken by the first.
     message: AtomicBool,
 }
 
@@ -37,7 +37,7 @@ impl Ask {
         self.state.message.swap(false, Ordering::AcqRel)
     }
 
-    /// As `InFlight::give_up` does. Whether it has the message back.
+    /// As `InFlight::give_up` does. Returns whether the asker got the message back.
     fn give_up(&self, mailbox: &Mailbox<Self>, host: &Bell) -> bool {
         let mut back = false;
         wake(
@@ -67,14 +67,14 @@ fn push(mailbox: &Mailbox<Ask>, host: &Bell, ask: &Ask) -> Option<Ticket> {
     ticket
 }
 
-/// Takes once, as a cell that does not wait, and claims what it finds.
+/// Takes once, as a cell that does not wait, and claims the messages it finds.
 fn take(mailbox: &Mailbox<Ask>) -> Vec<u32> {
     let mut batch = Queue::new();
     mailbox.take(&mut batch, Park::Native);
     batch.filter(Ask::claim).map(|ask| ask.number).collect()
 }
 
-/// Nothing is left that would count for something.
+/// No counter has a leftover.
 fn assert_empty(mailbox: &Mailbox<Ask>) {
     let inner = mailbox.lock();
     assert_eq!((inner.len(), inner.withdrawn), (0, 0));
@@ -120,7 +120,7 @@ fn an_ask_is_refused_or_withdrawn_when_the_mailbox_closes() {
         assert!(left == 1 || back, "it is in the rest, or its asker has it");
         (left, back)
     });
-    // One that is in the rest can still be given up, before it is refused.
+    // A message in the rest can still be withdrawn, before it is refused.
     assert_eq!(outcomes, BTreeSet::from([(0, true), (1, true)]));
 }
 
@@ -138,7 +138,7 @@ fn a_withdrawal_lets_the_next_in_at_once() {
         });
         let mut handled = take(&mailbox);
         let backs = askers.map(|asker| asker.join().unwrap());
-        // Whatever happened, the last one has room now, or has been let in.
+        // In any case, the last one has room now, or was admitted.
         assert!(mailbox.len() <= 1, "over capacity");
         (0..2).for_each(|_| handled.extend(take(&mailbox)));
         assert_empty(&mailbox);

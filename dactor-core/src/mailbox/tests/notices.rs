@@ -1,4 +1,4 @@
-//! What the kernel itself puts into a mailbox, and calls. Numbers from a thousand on are notices.
+//! Kernel notices and calls. Numbers from a thousand on are notices.
 
 use super::*;
 

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// All that waits, in the order in which a cell takes it.
+/// All waiting messages, in the order in which a cell takes them.
 fn order(mailbox: &Mailbox<u32>) -> Vec<u32> {
     let (mut batch, mut order) = (Queue::new(), Vec::new());
     loop {

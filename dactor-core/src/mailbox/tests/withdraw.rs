@@ -55,7 +55,7 @@ fn take(mailbox: &Mailbox<Ask>) -> Vec<u32> {
     numbers(batch)
 }
 
-/// How many items the mailbox holds, withdrawn ones among them.
+/// How many items the mailbox holds, including withdrawn ones.
 fn held(mailbox: &Mailbox<Ask>) -> usize {
     mailbox.lock().len()
 }
@@ -182,7 +182,7 @@ fn a_stash_holds_what_is_wanted() {
     assert_eq!(left, [59, 69, 79, 89, 99]);
 }
 
-/// A notice that comes last is due when all that was sent before it is taken or withdrawn, in whatever order.
+/// A notice that comes last is due when everything sent before it is taken or withdrawn, in any order.
 #[test]
 fn a_notice_does_not_wait_for_what_is_withdrawn() {
     struct Case {
