@@ -10,7 +10,7 @@ const NAMESPACE_END: &str = "::";
 /// The delimiter between type and key.
 const TYPE_END: char = '/';
 
-/// Who a virtual actor is, wherever it runs: `namespace::actor_type/key`.
+/// The location-independent identity of a virtual actor: `namespace::actor_type/key`.
 ///
 /// The namespace is the boundary of a cluster: the same type and key in another namespace are another actor.
 ///
@@ -32,10 +32,10 @@ pub struct ActorId {
 impl ActorId {
     /// Longest identity, in bytes with its delimiters.
     pub const LONGEST: usize = 512;
-    /// From here on, in bytes, an identity is [suspicious](ActorIdWarning::Long).
+    /// Beyond this length, in bytes, an identity has a [warning](ActorIdWarning::Long).
     pub const LONG: usize = 256;
 
-    /// Puts an identity together. No field is empty or contains `::` or `/`.
+    /// Builds an identity. Fields must not be empty or contain `::` or `/`.
     pub fn new(namespace: &str, actor_type: &str, key: &str) -> Result<Self, ActorIdError> {
         let fields = [
             (ActorIdField::Namespace, namespace),
@@ -51,7 +51,7 @@ impl ActorId {
         if length > Self::LONGEST {
             return Err(ActorIdError::TooLong { length });
         }
-        // A colon next to the delimiter would leave open where the delimiter is.
+        // A colon next to the delimiter would be ambiguous.
         let ambiguous = |field, text: &str| match field {
             ActorIdField::Namespace => text.ends_with(':'),
             ActorIdField::ActorType => text.starts_with(':'),
@@ -87,7 +87,7 @@ impl ActorId {
         &self.text
     }
 
-    /// What makes this identity awkward in logs and URLs, though it is valid.
+    /// Warnings for an identity that is valid, but awkward in logs and URLs.
     ///
     /// ```
     /// use dactor_core::{ActorId, ActorIdField, ActorIdWarning};
@@ -118,7 +118,7 @@ impl FromStr for ActorId {
             return Err(ActorIdError::TooLong { length: text.len() });
         }
         let (namespace, rest) = text.split_once(NAMESPACE_END).ok_or(ActorIdError::InvalidFormat)?;
-        // Also refuses `:::`, which could be taken apart in two ways.
+        // Also refuses `:::`, which is ambiguous.
         if text.rfind(NAMESPACE_END) != Some(namespace.len()) {
             return Err(ActorIdError::InvalidFormat);
         }

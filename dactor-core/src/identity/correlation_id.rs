@@ -2,7 +2,7 @@ use std::fmt;
 use std::num::ParseIntError;
 use std::str::FromStr;
 
-/// Which request a reply answers. It is unique among the requests of one node, not among nodes.
+/// Correlates a reply with its request. Unique among the requests of one node, not across nodes.
 ///
 /// ```
 /// use dactor_core::CorrelationId;
@@ -20,7 +20,7 @@ impl CorrelationId {
         Self(number)
     }
 
-    /// The bare number.
+    /// The id as a number.
     pub fn get(self) -> u64 {
         self.0
     }

@@ -1,4 +1,4 @@
-//! Identities that mean the same on every node: of virtual actors, of nodes, and of requests.
+//! Identities that are valid on every node: of virtual actors, nodes and requests.
 
 mod actor_id;
 mod correlation_id;

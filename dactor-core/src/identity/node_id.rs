@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use crate::path::host;
 
-/// Which node of a cluster, by the address it is reached at: `host:port`.
+/// A node of a cluster, identified by its address: `host:port`.
 ///
-/// The host is a name, an IPv4 address or an IPv6 address in brackets. It is normalized, so that nodes are
-/// equal if their addresses are: names in lower case, IPv6 addresses in their shortest form.
+/// The host is a name, an IPv4 address or an IPv6 address in brackets. It is normalized, so that equal
+/// addresses are equal nodes: names in lower case, IPv6 addresses in their shortest form.
 ///
 /// ```
 /// use dactor_core::NodeId;
@@ -49,14 +49,13 @@ impl NodeId {
         &self.text
     }
 
-    /// The address to bind or connect to. `None` means that the host is a name, which has to be looked up.
+    /// The address to bind or connect to. `None` when the host is a name, which has to be resolved.
     pub fn socket_addr(&self) -> Option<SocketAddr> {
         self.text.parse().ok()
     }
 }
 
-/// Names are compared without regard to case, and an IPv6 address can be written in several ways. A zone is
-/// kept.
+/// Names are case-insensitive, and an IPv6 address has several spellings. A zone is kept.
 fn normalized(host: &str) -> String {
     let Some(literal) = host.strip_prefix('[').and_then(|literal| literal.strip_suffix(']')) else {
         return host.to_ascii_lowercase();
@@ -92,7 +91,7 @@ impl fmt::Display for NodeId {
     }
 }
 
-/// Why there is no such [`NodeId`].
+/// Why a text is not a valid [`NodeId`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NodeIdError {

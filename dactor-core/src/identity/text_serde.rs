@@ -1,4 +1,4 @@
-//! Serde for values that are text: they are written as they print and read as they parse.
+//! Serde for text values: serialized by `Display` and deserialized by their parser.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::ser::{Serialize, Serializer};
 use crate::path::{ActorPath, ActorPathParser, ActorUid};
 use crate::{ActorId, CorrelationId, NodeId};
 
-/// Reads any text that this function can.
+/// Deserializes any text that this function parses.
 struct Text<T, E>(fn(&str) -> Result<T, E>);
 
 impl<T, P: fmt::Display> Visitor<'_> for Text<T, P> {
@@ -23,7 +23,7 @@ impl<T, P: fmt::Display> Visitor<'_> for Text<T, P> {
     }
 }
 
-/// Also with names that a system made up, for that is who wrote it.
+/// Accepts generated names, because a system wrote it.
 impl<'de> Deserialize<'de> for ActorPath {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_str(Text(ActorPathParser::parse_generated))

@@ -6,13 +6,13 @@ use super::{
     ActorPathError, ActorPathParser, ActorPathParts, ActorUid, Guardian, PathAuthority, PathSegment,
 };
 
-/// The place of an actor in the tree of a system, and perhaps which incarnation is meant.
+/// The path of an actor in the tree of a system, optionally with the UID of one incarnation.
 ///
-/// The text of it is made once, in canonical form; the segments are places in that text. So printing copies a
-/// string, comparing compares strings, and a path of up to eight segments is one allocation.
+/// The text is built once, in canonical form; segments are ranges in that text. So printing copies a string,
+/// comparing compares strings, and a path of up to eight segments is one allocation.
 ///
-/// Paths are equal, hashed and ordered without their UID: they say where, not who.
-/// [`is_same_incarnation`](Self::is_same_incarnation) asks who.
+/// Equality, hash and order ignore the UID: they compare places, not incarnations. Use
+/// [`is_same_incarnation`](Self::is_same_incarnation) for those.
 ///
 /// ```
 /// use dactor_core::path::{ActorPath, PathSegment};
@@ -35,10 +35,10 @@ pub struct ActorPath {
 }
 
 impl ActorPath {
-    /// Longest path, in bytes. A longer text is refused before it is read.
+    /// Longest path, in bytes. A longer text is refused without parsing.
     pub const LONGEST: usize = u16::MAX as usize;
 
-    /// What is above the guardians: no actor, but where absolute selections begin.
+    /// The root above the guardians: not an actor, but the start of absolute selections.
     pub fn root(parts: &ActorPathParts) -> Result<Self, ActorPathError> {
         canonical::assemble(parts.address(), &[], None)
     }
@@ -48,24 +48,24 @@ impl ActorPath {
         canonical::assemble(parts.address(), &[guardian.as_str()], None)
     }
 
-    /// The same place, meaning this incarnation.
+    /// The same path with this UID.
     #[must_use]
     pub fn with_uid(self, uid: ActorUid) -> Self {
         Self { uid: Some(uid), ..self }
     }
 
-    /// The same place, meaning no particular incarnation.
+    /// The same path without a UID.
     #[must_use]
     pub fn without_uid(self) -> Self {
         Self { uid: None, ..self }
     }
 
-    /// Which incarnation is meant, if a particular one is.
+    /// The UID, if the path has one.
     pub fn uid(&self) -> Option<ActorUid> {
         self.uid
     }
 
-    /// Whether both mean the same incarnation of the same actor.
+    /// Whether both are the same incarnation of the same actor.
     pub fn is_same_incarnation(&self, other: &Self) -> bool {
         self == other && self.uid == other.uid
     }
@@ -75,8 +75,8 @@ impl ActorPath {
         self.address().into()
     }
 
-    /// Whether it is in this system. A path that does not say where its system is reached is in the one of its scheme and
-    /// name.
+    /// Whether it belongs to this system. A path without an authority belongs to the system with its scheme
+    /// and name.
     pub fn is_in(&self, parts: &ActorPathParts) -> bool {
         let (ours, theirs) = (self.address(), parts.address());
         let anywhere = Address { host: None, port: None, ..theirs };
@@ -88,12 +88,12 @@ impl ActorPath {
         self.address().system
     }
 
-    /// The host at which the system is reached. `None` is this process.
+    /// The host of the system. `None` is this process.
     pub fn host(&self) -> Option<&str> {
         self.address().host
     }
 
-    /// The port at which the system is reached, if the path says so.
+    /// The port of the system, if the path has one.
     pub fn port(&self) -> Option<u16> {
         self.layout.port
     }
@@ -103,7 +103,7 @@ impl ActorPath {
         self.host().map(|host| PathAuthority::checked(host, self.port()))
     }
 
-    /// The guardian that the actor is below of, or is. The root has none.
+    /// The guardian of the actor, or the guardian itself. `None` for the root.
     pub fn guardian(&self) -> Option<Guardian> {
         self.names().next().and_then(Guardian::named)
     }
@@ -113,12 +113,12 @@ impl ActorPath {
         self.ends.is_empty()
     }
 
-    /// The names from the guardian's to the actor's own.
+    /// The names from the guardian to the actor.
     pub fn segments(&self) -> impl DoubleEndedIterator<Item = PathSegment<'_>> + ExactSizeIterator {
         self.names().map(PathSegment::checked)
     }
 
-    /// The actor's own name. The root has none.
+    /// The actor's own name. `None` for the root.
     pub fn name(&self) -> Option<PathSegment<'_>> {
         self.segments().next_back()
     }

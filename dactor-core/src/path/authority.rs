@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use super::host::{self, NoHost};
 
-/// Where a system is reached: a host, and a port unless it is left open.
+/// The address of a system: a host, and optionally a port.
 ///
 /// ```
 /// use dactor_core::path::PathAuthority;
@@ -21,7 +21,7 @@ pub struct PathAuthority {
 }
 
 impl PathAuthority {
-    /// Checks the host: a name or an address of at most 255 bytes, an IPv6 address in brackets.
+    /// Validates the host: a name or an address of at most 255 bytes, an IPv6 address in brackets.
     pub fn new(host: &str, port: Option<u16>) -> Result<Self, AuthorityError> {
         check_host(host, 0)?;
         Ok(Self { host: host.into(), port })
@@ -31,7 +31,7 @@ impl PathAuthority {
         Self { host: host.into(), port }
     }
 
-    /// The host as it is written, an IPv6 address with its brackets.
+    /// The host as written, an IPv6 address with its brackets.
     pub fn host(&self) -> &str {
         &self.host
     }
@@ -42,7 +42,7 @@ impl PathAuthority {
     }
 }
 
-/// Reads `host` or `host:port`, which begins at this byte of a larger text.
+/// Parses `host` or `host:port`, which begins at this byte of a larger text.
 pub(super) fn read(server: &str, begin: usize) -> Result<(&str, Option<u16>), AuthorityError> {
     let (host, digits) = host::split_port(server);
     check_host(host, begin)?;
@@ -84,13 +84,13 @@ impl fmt::Display for PathAuthority {
     }
 }
 
-/// What is wrong with the part of a path that says which system is meant, and where it is.
+/// What is wrong with the system name or address of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AuthorityReason {
-    /// There is none, so there is no system's name.
+    /// Missing, so there is no system name.
     Missing,
-    /// The system's name is empty or has a character that it may not have.
+    /// The system name is empty or has an invalid character.
     System,
     /// The host is neither a name nor an address.
     Host,
@@ -100,7 +100,7 @@ pub enum AuthorityReason {
     Port,
 }
 
-/// A system's name or address that cannot be in a path: why, and at which byte of the text.
+/// An invalid system name or address: why, and at which byte of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AuthorityError {
     reason: AuthorityReason,
@@ -112,12 +112,12 @@ impl AuthorityError {
         Self { reason, position }
     }
 
-    /// What is wrong with it.
+    /// What is wrong.
     pub fn reason(&self) -> AuthorityReason {
         self.reason
     }
 
-    /// The byte of the text at which it goes wrong.
+    /// The byte position of the error.
     pub fn position(&self) -> usize {
         self.position
     }

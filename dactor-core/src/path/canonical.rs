@@ -1,4 +1,4 @@
-//! The canonical text of a path, and where its parts are in it.
+//! The canonical text of a path, and the positions of its parts.
 
 use std::fmt::Write;
 
@@ -8,13 +8,13 @@ use super::escape::{escape, escaped_length};
 use super::generated::GeneratedName;
 use super::{ActorPath, ActorPathError, ActorPathParts, ActorPathScheme, ActorUid, Guardian};
 
-/// Where segments end in the text. Paths of up to eight segments need no memory for it.
+/// Where segments end in the text. Paths of up to eight segments need no allocation for it.
 pub(super) type Ends = SmallVec<[u16; 8]>;
 
-/// The names of a path while it is put together.
+/// The names of a path while it is built.
 pub(super) type Names<'a> = SmallVec<[&'a str; 8]>;
 
-/// Which system a path is in, borrowed from wherever it is written.
+/// The system of a path, borrowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Address<'a> {
     pub(super) scheme: ActorPathScheme,
@@ -33,10 +33,9 @@ pub(super) struct Layout {
     pub(super) port: Option<u16>,
 }
 
-/// Puts checked parts together: the one place where the text of a path is made from them.
+/// Builds a path from validated parts: the only place where its text is assembled.
 ///
-/// No names make the root. Names that do not begin with a guardian are those of the user guardian's
-/// descendants.
+/// Without names it is the root. Names that do not begin with a guardian are below the user guardian.
 pub(super) fn assemble(
     address: Address<'_>,
     names: &[&str],
@@ -49,7 +48,7 @@ pub(super) fn assemble(
     let names = || implied.into_iter().chain(names.iter().copied());
     let path_length = names().map(|name| name.len() + 1).sum::<usize>().max(1);
     let length = address.length() + path_length;
-    // With its UID it is still a text that can be read.
+    // It must be parseable with its UID.
     ActorPathError::check_length(length + uid.map_or(0, ActorUid::length))?;
 
     let mut text = String::with_capacity(length);
@@ -69,9 +68,9 @@ pub(super) fn assemble(
 /// One name of a live actor's path.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Name<'a> {
-    /// Chosen, and checked when it was: a text that is escaped in the path.
+    /// Given at spawn, and validated: text that is escaped in the path.
     Chosen(&'a str),
-    /// Of the actor with this number, which was spawned without a name.
+    /// Generated from the id of an actor that was spawned without a name.
     Generated(u64),
 }
 
@@ -84,7 +83,7 @@ impl Name<'_> {
     }
 }
 
-/// Puts the path of a live actor together. Its `length` was checked when the actor was spawned.
+/// Builds the path of a live actor. Its `length` was checked at spawn.
 pub(crate) fn of_actor<'a>(
     parts: &ActorPathParts,
     guardian: Guardian,
@@ -111,7 +110,7 @@ pub(crate) fn of_actor<'a>(
 }
 
 impl Address<'_> {
-    /// How many bytes it takes to write it.
+    /// Its length in bytes.
     fn length(&self) -> usize {
         let host = self.host.map_or(0, |host| 1 + host.len());
         let port = self.port.map_or(0, |port| 2 + port.checked_ilog10().unwrap_or(0) as usize);
@@ -136,7 +135,7 @@ impl Address<'_> {
     }
 }
 
-/// The length as an offset. It fits: [`ActorPath::LONGEST`] is the largest.
+/// The length as an offset. It fits, because [`ActorPath::LONGEST`] is the maximum.
 pub(super) fn end_of(text: &str) -> u16 {
     text.len() as u16
 }

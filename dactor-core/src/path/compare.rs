@@ -1,4 +1,4 @@
-//! Equality, hash and order of paths. None of them looks at the UID.
+//! Equality, hash and order of paths, which all ignore the UID.
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
@@ -19,8 +19,8 @@ impl Hash for ActorPath {
     }
 }
 
-/// Pekko's order: names from the actor's own to the guardian's, then the address. Of two paths of which one
-/// ends like the other, the shorter is the greater.
+/// Pekko's order: names from the actor's own to the guardian's, then the address. If one path is a suffix of
+/// the other, the shorter is the greater.
 impl Ord for ActorPath {
     fn cmp(&self, other: &Self) -> Ordering {
         let mut others = other.names().rev();
@@ -45,7 +45,7 @@ impl PartialOrd for ActorPath {
 }
 
 impl ActorPath {
-    /// The text of the root above this path. Its `/` sorts a local system before the same one with a host.
+    /// The text of the path's root. Its `/` sorts a local system before the same one with a host.
     fn root_text(&self) -> impl Iterator<Item = u8> {
         self.text[..self.layout.address_end as usize].bytes().chain([b'/'])
     }

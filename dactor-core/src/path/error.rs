@@ -3,28 +3,28 @@ use std::fmt;
 
 use super::{ActorPath, AuthorityError, SegmentError, SegmentReason, UriError};
 
-/// Why a text is no actor path, or leads to none.
+/// Why a text is not a valid actor path.
 ///
-/// A segment's `index` counts the names of the text from 0, the guardian's being the first.
+/// `index` counts the segments from 0, which is the guardian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ActorPathError {
-    /// It breaks the grammar of URIs.
+    /// It is not a valid URI.
     InvalidUri(UriError),
     /// The scheme is neither `pekko` nor `pekko.tcp`.
     InvalidScheme,
-    /// The system's name is missing or malformed, or so is its address.
+    /// The name or address of the system is missing or malformed.
     UnsupportedAuthority(AuthorityError),
-    /// A name has a form that names may not have.
+    /// A segment is invalid.
     InvalidSegment {
-        /// Which name.
+        /// Which segment.
         index: usize,
         /// What is wrong with it.
         error: SegmentError,
     },
-    /// The escapes of a name stand for something that names may not have.
+    /// The escapes of a segment decode to something invalid.
     PercentDecode {
-        /// Which name.
+        /// Which segment.
         index: usize,
         /// What is wrong with it.
         error: SegmentError,
@@ -34,15 +34,15 @@ pub enum ActorPathError {
         /// Which step of the relative path.
         index: usize,
     },
-    /// The path, or the text of it, is longer than [`ActorPath::LONGEST`].
+    /// The path, or its text, is longer than [`ActorPath::LONGEST`].
     TooLong {
-        /// How many bytes it has.
+        /// Its length in bytes.
         length: usize,
     },
 }
 
 impl ActorPathError {
-    /// A name was refused.
+    /// The error of an invalid segment.
     pub(super) fn segment(index: usize, error: SegmentError) -> Self {
         match error.reason() {
             SegmentReason::Control | SegmentReason::NonAscii | SegmentReason::Traversal => {
@@ -52,7 +52,7 @@ impl ActorPathError {
         }
     }
 
-    /// Fails if a text has more bytes than a path may have, before anyone looks at them.
+    /// Checks the length of a text before it is parsed.
     pub(super) fn check_length(length: usize) -> Result<(), Self> {
         if length > ActorPath::LONGEST { Err(Self::TooLong { length }) } else { Ok(()) }
     }

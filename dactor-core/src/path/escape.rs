@@ -1,25 +1,25 @@
-//! Any text as a segment of a path, and back.
+//! Escapes any text as a segment of a path, and back.
 //!
-//! A segment is ASCII, and what its escapes stand for is ASCII without control characters, as Pekko has it. So there are
-//! two forms: `%XX` for a printable ASCII character that a segment may not contain, and `~XX` for a byte (of UTF-8) that
-//! not even an escape may stand for. Each text has one form, and each form stands for one text.
+//! A segment is ASCII, and so are its decoded escapes, without control characters, as in Pekko. So there are
+//! two forms: `%XX` for a printable ASCII character that a segment may not contain, and `~XX` for a (UTF-8)
+//! byte that an escape may not decode to. The mapping is one-to-one.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::uri::charset::{self, Class};
 
-/// Whether a byte of a name stands for itself in a segment. A `*` would select siblings, and a `~` begins an escape.
+/// Whether a byte needs no escape. A `*` would select siblings, and a `~` begins an escape.
 fn is_plain(byte: u8) -> bool {
     Class::SEGMENT.has(byte) && byte != b'*' && byte != b'~'
 }
 
-/// Whether an escape with `%` may stand for a byte. A `/` could hide a `..`.
+/// Whether a byte is escaped with `%`. A `/` could hide a `..`.
 fn is_percent_escaped(byte: u8) -> bool {
     (byte.is_ascii_graphic() || byte == b' ') && byte != b'/'
 }
 
-/// The segment that stands for a name.
+/// Escapes a name.
 pub(crate) fn escape(name: &str) -> Cow<'_, str> {
     if name.bytes().all(is_plain) {
         return Cow::Borrowed(name);
@@ -37,12 +37,12 @@ pub(crate) fn escape(name: &str) -> Cow<'_, str> {
     Cow::Owned(segment)
 }
 
-/// How many bytes the segment of a name has.
+/// The length of the escaped name in bytes.
 pub(crate) fn escaped_length(name: &str) -> usize {
     name.bytes().map(|byte| if is_plain(byte) { 1 } else { 3 }).sum()
 }
 
-/// The name that a segment stands for: none if the segment is not the one that stands for it.
+/// The name of an escaped segment; `None` unless it is exactly as [`escape`] writes it.
 pub(crate) fn unescape(segment: &str) -> Option<Cow<'_, str>> {
     if segment.bytes().all(is_plain) {
         return Some(Cow::Borrowed(segment));

@@ -1,4 +1,4 @@
-//! How a path is printed: with or without its address, with or without its UID.
+//! Formats a path: with or without its address, with or without its UID.
 
 use std::fmt::{self, Write};
 
@@ -10,17 +10,17 @@ impl ActorPath {
         &self.text[self.layout.address_end as usize..]
     }
 
-    /// The system and where it is reached: `app`, `app@host`, `app@host:2552`.
+    /// The system and its address: `app`, `app@host`, `app@host:2552`.
     pub fn host_port(&self) -> &str {
         &self.text[self.layout.scheme.as_str().len() + "://".len()..self.layout.address_end as usize]
     }
 
-    /// The text itself, without its UID.
+    /// The text, without the UID.
     pub(crate) fn into_text(self) -> String {
         self.text.into_string()
     }
 
-    /// The whole path with its UID. This is what to send or store, and what parses to the same incarnation.
+    /// The whole path with its UID, to send or store: it parses back to the same incarnation.
     pub fn to_serialization_format(&self) -> String {
         let mut text = String::with_capacity(self.text.len() + self.uid.map_or(0, ActorUid::length));
         text.push_str(&self.text);

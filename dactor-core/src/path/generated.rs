@@ -1,9 +1,9 @@
-//! The names of actors that were spawned without one: `$` and the actor's number, such as `$17`.
+//! The names of actors spawned without a name: `$` and the actor's id, such as `$17`.
 //!
-//! Nobody can choose such a name, because a chosen one does not begin with `$`. So a text that has it means an actor
-//! that a system printed, below whichever guardian it is.
+//! A name given at spawn cannot begin with `$`. So such a name always refers to an unnamed actor, below any
+//! guardian.
 
-/// The name of the actor with this number.
+/// The generated name of the actor with this id.
 #[derive(Clone, Copy)]
 pub(crate) struct GeneratedName {
     /// Right-aligned: `$` and up to 20 digits.
@@ -34,16 +34,16 @@ impl GeneratedName {
     }
 
     pub(crate) fn as_str(&self) -> &str {
-        // ASCII was all that was written.
+        // Only ASCII was written.
         std::str::from_utf8(&self.text[self.begin..]).unwrap_or_default()
     }
 
-    /// How long the name of this number is.
+    /// The length of the name for this id.
     pub(crate) fn length(number: u64) -> usize {
         2 + number.checked_ilog10().unwrap_or(0) as usize
     }
 
-    /// The number in a name, if it is written as a system writes it.
+    /// The id in a generated name; `None` for any other name.
     pub(crate) fn number_in(name: &str) -> Option<u64> {
         let digits = name.strip_prefix('$')?;
         let canonical = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');

@@ -7,19 +7,19 @@ use super::uri::charset::Class;
 /// Longest host, in bytes.
 pub(crate) const LONGEST: usize = 255;
 
-/// Why a text is no host.
+/// Why a text is not a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoHost {
     /// It is longer than [`LONGEST`].
     TooLong,
-    /// It goes wrong at this byte.
+    /// Invalid at this byte.
     At(usize),
 }
 
-/// Checks a host: an IPv4 address, an IPv6 literal in brackets, or a name.
+/// Validates a host: an IPv4 address, an IPv6 literal in brackets, or a name.
 ///
-/// A name is labels of letters, digits and inner `-`, with dots between them and perhaps one at the end. The
-/// last of several labels begins with a letter, so that a mistyped IPv4 address is not a name.
+/// A name consists of labels of letters, digits and inner `-`, separated by dots, with an optional one at the
+/// end. The last of several labels begins with a letter, so that a mistyped IPv4 address is not a name.
 pub(crate) fn check(host: &str) -> Result<(), NoHost> {
     if host.len() > LONGEST {
         return Err(NoHost::TooLong);
@@ -64,7 +64,7 @@ fn check_name(name: &str) -> Result<(), NoHost> {
     Ok(())
 }
 
-/// Takes `host:port` apart, without a check of either. The colons of an IPv6 literal are not the delimiter.
+/// Splits `host:port` without validating either. The colons of an IPv6 literal are not the delimiter.
 pub(crate) fn split_port(server: &str) -> (&str, Option<&str>) {
     let host_end = if server.starts_with('[') { server.find(']').unwrap_or(server.len()) } else { 0 };
     match server[host_end..].find(':') {
@@ -73,7 +73,7 @@ pub(crate) fn split_port(server: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Reads a port: digits only, no sign.
+/// Parses a port: digits only, no sign.
 pub(crate) fn port(digits: &str) -> Option<u16> {
     if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }

@@ -1,13 +1,13 @@
-//! Actor paths: where an actor is in the tree of a system, in the form that Pekko gives them.
+//! Actor paths: the position of an actor in the tree of a system, in Pekko's format.
 //!
 //! ```text
 //!   pekko.tcp :// app @ db.example.com : 2552 / user / bank / account-42 # 7
 //!   scheme        system host            port   guardian ... segments     UID
 //! ```
 //!
-//! A path is text from outside more often than not: it is typed, configured, logged and sent. So it is read
-//! strictly ([`ActorPathParser`] over [`UriParser`]), kept in one canonical form ([`ActorPath`]) and compared
-//! without its UID. [`ActorSelection`] means any number of actors with one relative or absolute expression.
+//! A path is often untrusted input: typed, configured, logged or sent. So it is parsed strictly
+//! ([`ActorPathParser`] over [`UriParser`]), kept in one canonical form ([`ActorPath`]) and compared without
+//! its UID. An [`ActorSelection`] matches any number of actors by one relative or absolute expression.
 //!
 //! ```
 //! use dactor_core::path::{ActorPath, ActorPathParts, Guardian, PathSegment};
@@ -19,10 +19,11 @@
 //! assert_eq!(bank, "pekko://app/user/bank#7".parse().unwrap());
 //! ```
 //!
-//! Every actor of a [`System`](crate::System) has a path, and errors, events and logs name it by that. An actor that was
-//! spawned without a name has `$` and its number for one, `pekko://app/user/$17`. A chosen name is any text; what a segment may not contain is escaped
-//! ([`PathSegment::escape`]). It never begins with `$`, so that form cannot be taken, and it is read below every guardian: whatever a system prints parses
-//! back to an equal path. Any other name with a leading `$` is read below `/system` and `/temp` only.
+//! Every actor of a [`System`](crate::System) has a path, used in errors, events and logs. An actor spawned
+//! without a name gets `$` and its id as its name: `pekko://app/user/$17`. A name given at spawn can be any
+//! text; invalid characters are escaped ([`PathSegment::escape`]). It cannot begin with `$`, so generated
+//! names are unique, and they are parsed below every guardian: every path that a system prints parses back to
+//! an equal path. Any other name with a leading `$` is accepted only below `/system` and `/temp`.
 
 mod actor_path;
 mod authority;

@@ -1,4 +1,4 @@
-//! From one path to another: children, parents, relative paths, other addresses.
+//! Derives paths from others: children, parents, relative paths, other addresses.
 
 use super::canonical::{self, Names};
 use super::generated::GeneratedName;
@@ -7,9 +7,9 @@ use super::{
 };
 
 impl ActorPath {
-    /// The path of a child. It has no UID, whatever the parent's is.
+    /// The path of a child, without a UID.
     ///
-    /// Below the root are only guardians: another name there is a child of the user guardian's.
+    /// Only guardians are below the root: any other name there is a child of the user guardian.
     pub fn child(&self, name: PathSegment<'_>) -> Result<Self, ActorPathError> {
         if self.is_root() {
             return canonical::assemble(self.address(), &[name.as_str()], None);
@@ -25,9 +25,9 @@ impl ActorPath {
         Ok(Self { text: text.into_boxed_str(), layout: self.layout, ends, uid: None })
     }
 
-    /// The path of a child whose name comes from outside, perhaps with a UID: `name` or `name#7`.
+    /// The path of a child with an untrusted name, optionally with a UID: `name` or `name#7`.
     ///
-    /// Below `/system` and `/temp` the name may begin with `$`, elsewhere only that of an actor without a chosen name may:
+    /// Below `/system` and `/temp` the name may begin with `$`, elsewhere only if it is a generated name:
     /// `$17`.
     ///
     /// ```
@@ -48,17 +48,17 @@ impl ActorPath {
         Ok(Self { uid, ..child })
     }
 
-    /// The path of the parent; a guardian's is the root. The root has none.
+    /// The parent's path; the root for a guardian, `None` for the root.
     pub fn parent(&self) -> Option<Self> {
         let mut names: Names<'_> = self.names().collect();
         names.pop()?;
         canonical::assemble(self.address(), &names, None).ok()
     }
 
-    /// The place that a relative path leads to from here. It may be text from anywhere.
+    /// Resolves a relative path, which may be untrusted input.
     ///
     /// `.` stays, `..` goes to the parent but never above the guardian, a name goes to a child, and empty
-    /// names are skipped. A path with a leading `/` starts at the root. Escapes are not read: `..%2F..` is
+    /// names are skipped. A path with a leading `/` starts at the root. Escapes are not decoded: `..%2F..` is
     /// refused, not followed.
     ///
     /// ```
@@ -98,8 +98,7 @@ impl ActorPath {
         if moved { canonical::assemble(self.address(), &names, uid) } else { Ok(self.clone()) }
     }
 
-    /// The same place in a system that is reached at this address, unless the path already says where it is
-    /// reached.
+    /// The same path with this address, unless it already has one.
     pub fn with_address(&self, parts: &ActorPathParts) -> Result<Self, ActorPathError> {
         if self.host().is_some() {
             return Ok(self.clone());
@@ -109,14 +108,14 @@ impl ActorPath {
     }
 }
 
-/// Checks a name that comes from outside and is to be below this guardian.
+/// Validates an untrusted name below this guardian.
 pub(super) fn check_name(guardian: Option<Guardian>, name: &str) -> Result<PathSegment<'_>, SegmentError> {
     let is_generated =
         |guardian: Guardian| guardian.has_generated_names() || GeneratedName::number_in(name).is_some();
     if guardian.is_some_and(is_generated) { PathSegment::generated(name) } else { PathSegment::new(name) }
 }
 
-/// Takes `name#7` apart.
+/// Splits `name#7`.
 pub(super) fn split_uid(name: &str) -> Result<(&str, Option<ActorUid>), SegmentError> {
     match name.split_once('#') {
         None => Ok((name, None)),

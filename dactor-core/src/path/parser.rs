@@ -6,20 +6,20 @@ use super::{
     PathSegment, SegmentError, SegmentReason, UriError, parts,
 };
 
-/// Reads actor paths, the upper layer over [`UriParser`].
+/// Parses actor paths, as a layer above [`UriParser`].
 ///
-/// It is as strict as a text from the network deserves: the scheme is `pekko` or `pekko.tcp`, each name is
-/// checked with what its escapes stand for, a leading `$` is accepted below `/system` and `/temp` alone, except in the
-/// names that this library gives to actors without one (`$17`), and the fragment is a UID. A query is dropped, as are
-/// empty names (`//`, a trailing `/`).
+/// Strict, because the text may come from the network: the scheme is `pekko` or `pekko.tcp`, names are
+/// validated including their decoded escapes, a leading `$` is accepted only below `/system` and `/temp` and
+/// in generated names (`$17`), and the fragment is a UID. A query is dropped, as are empty names (`//`, a
+/// trailing `/`).
 ///
-/// A URI that names no guardian gets the user guardian: `pekko://app` is `/user`, and `pekko://app/bank` is
-/// `/user/bank`. With a lone `/` it is the root.
+/// A URI without a guardian gets the user guardian: `pekko://app` is `/user`, and `pekko://app/bank` is
+/// `/user/bank`. With a single `/` it is the root.
 #[derive(Debug)]
 pub struct ActorPathParser;
 
 impl ActorPathParser {
-    /// Reads a path. The work is bounded by [`ActorPath::LONGEST`], whatever the text is.
+    /// Parses a path. The work is bounded by [`ActorPath::LONGEST`].
     ///
     /// ```
     /// use dactor_core::path::{ActorPathError, ActorPathParser};
@@ -34,8 +34,8 @@ impl ActorPathParser {
         read(input, check_name)
     }
 
-    /// Reads a path that a program printed, perhaps Pekko, which gives `$a`, `$b` and so on to actors without a name:
-    /// unlike in one that a user typed, any name below any guardian may begin with `$`.
+    /// Parses a path printed by a program, such as Pekko, which names anonymous actors `$a`, `$b` and so on:
+    /// any name below any guardian may begin with `$`.
     ///
     /// ```
     /// use dactor_core::path::ActorPathParser;
@@ -53,7 +53,7 @@ impl ActorPathParser {
     }
 }
 
-/// What a name below a guardian has to be.
+/// Validates a name below a guardian.
 type CheckName = fn(Option<Guardian>, &str) -> Result<PathSegment<'_>, SegmentError>;
 
 fn read(input: &str, check_name: CheckName) -> Result<ActorPath, ActorPathError> {
@@ -69,7 +69,7 @@ fn read(input: &str, check_name: CheckName) -> Result<ActorPath, ActorPathError>
     canonical::assemble(address, &names, uid)
 }
 
-/// Reads which system a URI is about.
+/// Parses the address of the system in a URI.
 pub(super) fn read_address<'a>(uri: &UriParts<'a>) -> Result<Address<'a>, ActorPathError> {
     let Some(scheme) = uri.scheme else {
         return Err(ActorPathError::InvalidUri(UriError::InvalidScheme { position: 0 }));

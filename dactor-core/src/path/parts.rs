@@ -6,8 +6,7 @@ use super::segment;
 use super::uri::charset::Class;
 use super::{ActorPathScheme, PathAuthority};
 
-/// Which system a path is in: a scheme, the system's name, and where the system is reached, unless it is this
-/// one.
+/// The system of a path: scheme, name, and address unless it is local.
 ///
 /// ```
 /// use dactor_core::path::{ActorPathParts, PathAuthority};
@@ -26,7 +25,7 @@ pub struct ActorPathParts {
 }
 
 impl ActorPathParts {
-    /// A system of this process: scheme `pekko`, no authority.
+    /// A local system: scheme `pekko`, no authority.
     pub fn new(system: &str) -> Result<Self, AuthorityError> {
         check_local_system(system, 0)?;
         Ok(Self { scheme: ActorPathScheme::Pekko, system: system.into(), authority: None })
@@ -39,7 +38,7 @@ impl ActorPathParts {
         self
     }
 
-    /// The system as it is reached from elsewhere.
+    /// The same system with an address.
     #[must_use]
     pub fn with_authority(mut self, authority: PathAuthority) -> Self {
         self.authority = Some(authority);
@@ -56,7 +55,7 @@ impl ActorPathParts {
         &self.system
     }
 
-    /// Where the system is reached. `None` is this process.
+    /// The address of the system. `None` is this process.
     pub fn authority(&self) -> Option<&PathAuthority> {
         self.authority.as_ref()
     }
@@ -91,7 +90,7 @@ impl fmt::Display for ActorPathParts {
     }
 }
 
-/// Takes `system` or `system@host:port` apart, which begins at this byte of a larger text.
+/// Splits `system` or `system@host:port`, which begins at this byte of a larger text.
 pub(super) fn read(text: &str, begin: usize) -> Result<(&str, Option<&str>, Option<u16>), AuthorityError> {
     let Some((system, server)) = text.split_once('@') else {
         check_local_system(text, begin)?;
@@ -102,7 +101,7 @@ pub(super) fn read(text: &str, begin: usize) -> Result<(&str, Option<&str>, Opti
     Ok((system, Some(host), port))
 }
 
-/// A system's name is the user info of a URI. Its escapes are held to the same rules as those of a segment.
+/// A system name is the user info of a URI. The same rules as for segments apply to its escapes.
 fn check_system(system: &str, begin: usize) -> Result<(), AuthorityError> {
     let error = |at| AuthorityError::new(AuthorityReason::System, begin + at);
     if system.is_empty() {
@@ -111,7 +110,7 @@ fn check_system(system: &str, begin: usize) -> Result<(), AuthorityError> {
     segment::check(system, Class::USER_INFO).map_err(|wrong| error(wrong.position()))
 }
 
-/// Where no host follows, a colon would read as the beginning of a port.
+/// Without a host, a colon would read as the beginning of a port.
 fn check_local_system(system: &str, begin: usize) -> Result<(), AuthorityError> {
     check_system(system, begin)?;
     match system.find(':') {

@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// The scheme of an actor path. Schemes are compared as written: `PEKKO` is neither of them.
+/// The scheme of an actor path. Case-sensitive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ActorPathScheme {
@@ -12,7 +12,7 @@ pub enum ActorPathScheme {
 }
 
 impl ActorPathScheme {
-    /// The scheme as it is written.
+    /// The scheme as text.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pekko => "pekko",

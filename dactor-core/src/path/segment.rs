@@ -8,12 +8,12 @@ pub use error::{SegmentError, SegmentReason};
 use super::uri::charset::{self, Class};
 use super::{ActorPath, escape};
 
-/// One name in an actor path, checked. It borrows the text it was made from.
+/// A validated name in an actor path. It borrows its text.
 ///
-/// Allowed are ASCII letters and digits, `-_.*$+:@&=,!~';`, and escapes like `%20`. What the escapes stand
-/// for is checked too: no control character, nothing beyond ASCII, and no hidden `..`. So a name can neither
-/// break a line of a log nor lead elsewhere. It is kept, compared and printed as written;
-/// [`decoded`](Self::decoded) is for showing it to people.
+/// Allowed are ASCII letters and digits, `-_.*$+:@&=,!~';`, and escapes like `%20`. Decoded escapes are
+/// validated too: no control character, nothing beyond ASCII, and no hidden `..`. So a name can neither break
+/// a log line nor traverse to another path. It is stored, compared and printed as written;
+/// [`decoded`](Self::decoded) is for display.
 ///
 /// ```
 /// use dactor_core::path::{PathSegment, SegmentReason};
@@ -29,7 +29,7 @@ use super::{ActorPath, escape};
 pub struct PathSegment<'a>(&'a str);
 
 impl<'a> PathSegment<'a> {
-    /// Checks a name that a user chose. It does not begin with `$`, which is for the system's own names.
+    /// Validates a user's name. It must not begin with `$`, which is reserved for generated names.
     pub fn new(raw: &'a str) -> Result<Self, SegmentError> {
         if raw.starts_with('$') {
             return Err(SegmentError::new(SegmentReason::Reserved, 0));
@@ -37,7 +37,7 @@ impl<'a> PathSegment<'a> {
         Self::generated(raw)
     }
 
-    /// Checks a name that the system made up. It may begin with `$`.
+    /// Validates a generated name. It may begin with `$`.
     ///
     /// ```
     /// use dactor_core::path::PathSegment;
@@ -56,17 +56,17 @@ impl<'a> PathSegment<'a> {
         check(raw, Class::SEGMENT).map(|()| Self(raw))
     }
 
-    /// A part of a path that was checked when the path was made.
+    /// A segment of a path that was already validated.
     pub(super) fn checked(raw: &'a str) -> Self {
         Self(raw)
     }
 
-    /// The segment that stands for a name given at [spawn](crate::Spawn::name), which may be any text.
+    /// Escapes a name given at [spawn](crate::Spawn::name), which may be any text.
     ///
-    /// Letters and digits of ASCII and `-_.$+:@&=,!';` stand for themselves. Another printable ASCII character becomes `%`
-    /// and its code in two upper-case hexadecimal digits; `/`, control characters and the UTF-8 bytes of everything beyond
-    /// ASCII become `~` and theirs, because an escape with `%` may not stand for them. So each name has one spelling, and
-    /// it contains no wildcard: the path of an actor selects that actor alone.
+    /// ASCII letters and digits and `-_.$+:@&=,!';` are unchanged. Other printable ASCII characters become
+    /// `%` and two upper-case hexadecimal digits; `/`, control characters and the UTF-8 bytes of non-ASCII
+    /// characters become `~` and two digits, because a `%` escape may not decode to them. So each name has
+    /// one spelling without wildcards: the path of an actor selects only that actor.
     ///
     /// ```
     /// use dactor_core::path::PathSegment;
@@ -79,18 +79,18 @@ impl<'a> PathSegment<'a> {
         escape::escape(name)
     }
 
-    /// The name that this segment stands for, as [`escape`](Self::escape) writes it. None for another spelling: no actor
-    /// has it.
+    /// The name of this segment, if it is spelled as [`escape`](Self::escape) writes it. `None` otherwise: no
+    /// actor has such a name.
     pub fn unescaped(self) -> Option<Cow<'a, str>> {
         escape::unescape(self.0)
     }
 
-    /// The name as it is written.
+    /// The name as written.
     pub fn as_str(self) -> &'a str {
         self.0
     }
 
-    /// The name with its escapes replaced by what they stand for. It may contain `/` and spaces.
+    /// The name with its escapes decoded. It may contain `/` and spaces.
     pub fn decoded(self) -> Cow<'a, str> {
         if !self.0.contains('%') {
             return Cow::Borrowed(self.0);
@@ -107,11 +107,11 @@ impl<'a> PathSegment<'a> {
     }
 }
 
-/// Checks the characters, and what the escapes stand for.
+/// Validates the characters and the decoded escapes.
 pub(super) fn check(raw: &str, class: Class) -> Result<(), SegmentError> {
     let error = |reason, at| Err(SegmentError::new(reason, at));
     let bytes = raw.as_bytes();
-    // Most names have no escape, and there is nothing to keep track of.
+    // Fast path: most names have no escape.
     let Some(mut at) = bytes.iter().position(|byte| !class.has(*byte)) else { return Ok(()) };
     let mut first_escape = None;
     let mut part = Part::default();
@@ -140,7 +140,7 @@ pub(super) fn check(raw: &str, class: Class) -> Result<(), SegmentError> {
     }
 }
 
-/// Watches decoded bytes go by for a `..` between slashes.
+/// Detects a `..` between slashes in a sequence of decoded bytes.
 #[derive(Default)]
 struct Part {
     length: usize,

@@ -1,4 +1,4 @@
-//! Selections: expressions that mean any number of actors.
+//! Selections: expressions that match any number of actors.
 
 mod element;
 mod pattern;
@@ -16,22 +16,22 @@ pub use walk::{ActorTree, Missed, Selected};
 use super::uri::UriParser;
 use super::{ActorPath, ActorPathError, ActorUid, SegmentError, SegmentReason, UriError, canonical, parser};
 
-/// Where a selection begins.
+/// Where a selection starts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SelectionAnchor {
-    /// Where it is used: at the actor that selects, or at the root for one who is no actor.
+    /// Where it is used: at the selecting actor, or at the root outside an actor.
     Here,
     /// At the root of the system in which it is used.
     Root,
-    /// At this path, be it an actor's or the root of another system.
+    /// At this path: of an actor, or the root of another system.
     Path(ActorPath),
 }
 
-/// Any number of actors, meant by one expression: `/user/bank/*`, `../audit`, `pekko://app@host:2552/user/a`.
+/// An expression that matches any number of actors: `/user/bank/*`, `../audit`,
+/// `pekko://app@host:2552/user/a`.
 ///
-/// It is parsed and confined without a look at any actor: a `..` above the guardian is an error before it is
-/// followed.
+/// Parsing and validation need no actors: a `..` above the guardian is an error before it is followed.
 ///
 /// ```
 /// use dactor_core::path::{ActorPath, ActorPathError, ActorSelection};
@@ -51,18 +51,18 @@ pub struct ActorSelection {
 }
 
 impl ActorSelection {
-    /// A selection from a place.
+    /// A selection relative to a path.
     pub fn new(anchor: &ActorPath, path: SelectionPath) -> Result<Self, ActorPathError> {
         path.check_confined(anchor.segments().len())?;
         Ok(Self { anchor: SelectionAnchor::Path(anchor.clone()), path })
     }
 
-    /// Reads a selection. The text is a URI or the path of one, so `?` begins a query, which is dropped: a
-    /// pattern with `?` is made by [`SelectionPath::compile`]. `*` is a wildcard here too.
+    /// Parses a selection. The text is a URI or a path, so `?` begins a query, which is dropped;
+    /// [`SelectionPath::compile`] supports `?` in patterns. `*` is a wildcard here too.
     ///
-    /// A UID means one incarnation of one actor: behind a pattern, a `..` or nothing it is an error.
+    /// A UID is only valid after a plain name: after a pattern, a `..` or nothing it is an error.
     ///
-    /// A text with a leading `/` begins at the root, as does the empty text. No guardian is put before names.
+    /// A text with a leading `/` starts at the root, as does the empty text. No guardian is prepended.
     pub fn parse(text: &str) -> Result<Self, ActorPathError> {
         ActorPathError::check_length(text.len())?;
         let uri = UriParser::split(text)?;
@@ -89,8 +89,8 @@ impl ActorSelection {
         Ok(Self { anchor, path })
     }
 
-    /// Reads a selection as somebody types it: like [`parse`](Self::parse), but in a text without a scheme `?` is a
-    /// wildcard and begins no query.
+    /// Parses a selection as users type it: like [`parse`](Self::parse), but in a text without a scheme, `?`
+    /// is a wildcard and does not begin a query.
     ///
     /// ```
     /// use dactor_core::path::ActorSelection;
@@ -113,7 +113,7 @@ impl ActorSelection {
         Ok(Self { anchor, path })
     }
 
-    /// The same selection as used by an actor at this path.
+    /// The same selection, as used by an actor at this path.
     pub fn anchored(&self, here: &ActorPath) -> Result<Self, ActorPathError> {
         match &self.anchor {
             SelectionAnchor::Here => Self::new(here, self.path.clone()),
@@ -122,7 +122,7 @@ impl ActorSelection {
         }
     }
 
-    /// Where it begins.
+    /// Where it starts.
     pub fn anchor(&self) -> &SelectionAnchor {
         &self.anchor
     }
@@ -132,7 +132,7 @@ impl ActorSelection {
         &self.path
     }
 
-    /// The selection as text to send or store: where it begins, without a UID, and the steps.
+    /// The selection as text to send or store: its anchor, without a UID, and the steps.
     pub fn to_serialization_format(&self) -> String {
         let steps = self.path.to_string();
         match &self.anchor {

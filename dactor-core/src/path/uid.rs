@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// Which incarnation of an actor a path means: actors that come and go under one path differ in it.
+/// The incarnation of an actor: successive actors at one path have different UIDs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ActorUid(u64);
 
@@ -10,17 +10,17 @@ impl ActorUid {
         Self(number)
     }
 
-    /// The bare number.
+    /// The UID as a number.
     pub fn get(self) -> u64 {
         self.0
     }
 
-    /// How many bytes it takes in a path, with its `#`.
+    /// Its length in a path, in bytes, with its `#`.
     pub(super) fn length(self) -> usize {
         2 + self.0.checked_ilog10().unwrap_or(0) as usize
     }
 
-    /// Reads the digits after a `#`: nothing else, not even a sign.
+    /// Parses the digits after a `#`: no sign.
     pub(super) fn read(digits: &str) -> Option<Self> {
         let all_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
         if all_digits { digits.parse().ok().map(Self) } else { None }

@@ -1,4 +1,4 @@
-//! The lower layer of the parser: URIs by RFC 2396, which know nothing of actors.
+//! The lower layer of the parser: URIs by RFC 2396, independent of actors.
 
 pub(super) mod charset;
 mod error;
@@ -12,30 +12,29 @@ pub use error::UriError;
 pub use parser::UriParser;
 pub use server::UriServer;
 
-/// The components of a URI, as they are written. `None` means that the component is not there, which is not
-/// the same as empty.
+/// The components of a URI, as written. `None` means absent, which differs from empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct UriParts<'a> {
-    /// What is before the first `:`. Only a relative reference has none.
+    /// The text before the first `:`. Only a relative reference has none.
     pub scheme: Option<&'a str>,
-    /// What follows `//`.
+    /// The text after `//`.
     pub authority: Option<&'a str>,
-    /// The path, with its leading `/` if it has one. Of a URI like `mailto:a@b` it is all after the scheme.
+    /// The path, with its leading `/` if it has one. For a URI like `mailto:a@b`, all text after the scheme.
     pub path: &'a str,
-    /// What follows `?`.
+    /// The text after `?`.
     pub query: Option<&'a str>,
-    /// What follows `#`.
+    /// The text after `#`.
     pub fragment: Option<&'a str>,
 }
 
 impl<'a> UriParts<'a> {
-    /// The authority as a server, if it names one. Otherwise it is a name in some registry.
+    /// The authority as a server. `None` if it is a registry name.
     pub fn server(&self) -> Option<UriServer<'a>> {
         self.authority.and_then(UriServer::read)
     }
 
-    /// The URI that a reference stands for where this one is the base (RFC 2396, section 5.2).
+    /// Resolves a reference against this base URI (RFC 2396, section 5.2).
     ///
     /// ```
     /// use dactor_core::path::UriParser;
@@ -49,13 +48,13 @@ impl<'a> UriParts<'a> {
         Ok(resolve::resolve(self, &UriParser::parse_reference(reference)?))
     }
 
-    /// Whether what follows the scheme has no structure, as in `mailto:a@b`.
+    /// Whether the part after the scheme has no structure, as in `mailto:a@b`.
     fn is_opaque(&self) -> bool {
         self.scheme.is_some() && self.authority.is_none() && !self.path.starts_with('/')
     }
 }
 
-/// The URI, put together again.
+/// The URI, reassembled.
 impl fmt::Display for UriParts<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(scheme) = self.scheme {

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use tokio::time::{self, Instant};
 
-/// Time that moves only when told.
+/// A clock that advances only on demand.
 ///
-/// It is tokio's paused clock without its habit of jumping to the next timer whenever the runtime is idle:
-/// nothing elapses until [`advance`](DrivenClock::advance) is called.
+/// Tokio's paused clock without auto-advance: no time passes until [`advance`](DrivenClock::advance) is
+/// called, even when the runtime is idle.
 ///
 /// ```
 /// use std::time::Duration;
@@ -25,19 +25,19 @@ use tokio::time::{self, Instant};
 #[derive(Debug)]
 pub struct DrivenClock {
     begin: Instant,
-    /// A paused clock does not jump while a blocking task runs; dropping this ends the task.
+    /// A paused clock does not auto-advance while a blocking task runs; dropping this ends the task.
     _running: mpsc::Sender<()>,
 }
 
 impl DrivenClock {
-    /// Runs a test on a current-thread runtime of its own, whose clock is driven.
+    /// Runs a test on a current-thread runtime of its own, with a driven clock.
     ///
-    /// The runtime is born with a stopped clock: only so are its timers exact. A clock that is stopped later
-    /// stands between two of tokio's milliseconds, and timers fire up to one late.
+    /// The runtime starts with a paused clock, which makes its timers exact: a clock that is paused later is
+    /// between two of tokio's milliseconds, and timers fire up to one late.
     ///
     /// # Panics
     ///
-    /// When the operating system refuses a runtime.
+    /// When the runtime cannot be built.
     pub fn run<F: Future>(test: impl FnOnce(DrivenClock) -> F) -> F::Output {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
@@ -51,22 +51,22 @@ impl DrivenClock {
         })
     }
 
-    /// Lets everything that is ready run, moves the time in one jump, and lets what became due run.
+    /// Runs all ready tasks, advances the time in one jump, and runs the tasks that became due.
     ///
-    /// Code that sleeps several times in a row sees only the jump: advance in steps for it.
+    /// Code that sleeps several times in a row sees only one jump: advance in steps for it.
     pub async fn advance(&mut self, by: Duration) {
         settle().await;
         time::advance(by).await;
         settle().await;
     }
 
-    /// How far the clock has been moved.
+    /// How far the clock has been advanced.
     pub fn elapsed(&self) -> Duration {
         self.begin.elapsed()
     }
 }
 
-/// Goes to the end of the runtime's queue often enough for chains of wakes to have run.
+/// Yields often enough for chains of wake-ups to run.
 async fn settle() {
     for _ in 0..32 {
         tokio::task::yield_now().await;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::{Failure, Outcome};
 
-/// Faults injected on the n-th call, counted from one over all clones: so over restarts, too.
+/// Fault injection on the n-th call, counted from one across all clones, and so across restarts.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -54,15 +54,16 @@ impl Faults {
         self.plan(call, Fault::Hang)
     }
 
-    /// Call it where the fault may strike, most often first thing in a handler: `self.faults.strike().await?`.
+    /// Injects the planned fault, typically as the first statement of a handler:
+    /// `self.faults.strike().await?`.
     ///
     /// # Errors
     ///
-    /// When the plan says so.
+    /// When a failure is planned for this call.
     ///
     /// # Panics
     ///
-    /// When the plan says so.
+    /// When a panic is planned for this call.
     pub async fn strike(&self) -> Outcome<()> {
         let call = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
         match self.plan.get(&call) {
@@ -73,7 +74,7 @@ impl Faults {
         }
     }
 
-    /// How many calls there have been.
+    /// The number of calls so far.
     pub fn calls(&self) -> usize {
         self.calls.load(Ordering::SeqCst)
     }

@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// Holds whoever passes until the test opens it, and says when somebody has arrived: so "handling", "starting"
-/// and "stopping" are states that a test can be in for as long as it likes.
+/// A barrier: tasks that pass wait until the test opens it, and the test can wait for their arrival. So a
+/// test can hold an actor in "handling", "starting" or "stopping" for as long as it needs.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -30,7 +30,7 @@ impl Gate {
         Self { open: Arc::new(watch::Sender::new(false)), arrivals: Arc::new(watch::Sender::new(0)) }
     }
 
-    /// Lets everybody through from now on.
+    /// Lets all tasks through from now on.
     pub fn open(&self) {
         self.open.send_replace(true);
     }
@@ -42,17 +42,17 @@ impl Gate {
         let _ = self.open.subscribe().wait_for(|open| *open).await;
     }
 
-    /// Waits until somebody has arrived.
+    /// Waits until a task has arrived.
     pub async fn reached(&self) {
         self.reached_by(1).await;
     }
 
-    /// Waits until this many have arrived.
+    /// Waits until this many tasks have arrived.
     pub async fn reached_by(&self, count: usize) {
         let _ = self.arrivals.subscribe().wait_for(|arrived| *arrived >= count).await;
     }
 
-    /// How many have arrived so far.
+    /// How many tasks have arrived so far.
     pub fn arrivals(&self) -> usize {
         *self.arrivals.borrow()
     }

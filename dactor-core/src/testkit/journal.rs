@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// A log that many actors and the test share, in the order in which things happened.
+/// A log shared by actors and the test, in order of events.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -30,7 +30,7 @@ impl Journal {
         Self { entries: Arc::new(watch::Sender::new(Vec::new())) }
     }
 
-    /// Adds an entry at the end.
+    /// Appends an entry.
     pub fn note(&self, entry: impl fmt::Display) {
         let entry = entry.to_string();
         self.entries.send_modify(|entries| entries.push(entry));
@@ -46,7 +46,7 @@ impl Journal {
         self.entries.borrow().len()
     }
 
-    /// Whether nothing has been noted.
+    /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -56,7 +56,7 @@ impl Journal {
         self.entries.borrow().iter().filter(|other| *other == entry).count()
     }
 
-    /// Waits until this entry has been made.
+    /// Waits until this entry exists.
     pub async fn wait_for(&self, entry: &str) {
         self.until(|entries| entries.iter().any(|other| other == entry)).await;
     }

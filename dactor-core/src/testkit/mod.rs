@@ -1,9 +1,9 @@
-//! What exact tests of actors need: a [probe](Probe) that shows what it received, a [journal](Journal) of what
-//! happened in which order, [gates](Gate) that hold a handler or hook where the test wants it,
-//! [faults](Faults) on the n-th call, and a [clock](DrivenClock) that moves only when told.
+//! Tools for deterministic actor tests: a [probe](Probe) that records received messages, a [journal](Journal)
+//! of the order of events, [gates](Gate) that hold a handler or hook, [fault injection](Faults) on the n-th
+//! call, and a [clock](DrivenClock) that advances only on demand.
 //!
-//! Nothing here sleeps. A test waits for a signal: an entry in a journal, an arrival at a gate, a message at a
-//! probe. Nothing here is random, so nothing needs a seed.
+//! Nothing here sleeps. A test waits for a signal: an entry in a journal, an arrival at a gate, a message at
+//! a probe. Nothing here is random, so no seed is needed.
 
 mod clock;
 mod faults;

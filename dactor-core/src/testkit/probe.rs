@@ -4,7 +4,7 @@ use tokio::sync::mpsc;
 
 use crate::{Actor, Context, Handler, Message, Outcome};
 
-/// An actor that shows the test every message it receives, in order.
+/// An actor that records every message it receives, in order.
 ///
 /// ```
 /// use dactor_core::testkit::{Inbox, Probe};
@@ -32,7 +32,7 @@ pub struct Probe<M> {
 }
 
 impl<M: Message<Reply = ()> + Debug> Probe<M> {
-    /// A probe, to be spawned, and what it will have received.
+    /// A probe to spawn, and the inbox for its messages.
     pub fn new() -> (Self, Inbox<M>) {
         let (seen, messages) = mpsc::unbounded_channel();
         (Self { seen }, Inbox { messages })
@@ -43,7 +43,7 @@ impl<M: Message<Reply = ()> + Debug> Actor for Probe<M> {}
 
 impl<M: Message<Reply = ()> + Debug> Handler<M> for Probe<M> {
     async fn handle(&mut self, message: M, _ctx: &mut Context<Self>) -> Outcome<()> {
-        // A test that has dropped the inbox is not interested any more.
+        // The test may have dropped the inbox.
         let _ = self.seen.send(message);
         Ok(())
     }
@@ -55,7 +55,7 @@ impl<M> Debug for Probe<M> {
     }
 }
 
-/// What a [`Probe`] has received.
+/// The messages that a [`Probe`] has received.
 pub struct Inbox<M> {
     messages: mpsc::UnboundedReceiver<M>,
 }
@@ -67,10 +67,10 @@ impl<M> Inbox<M> {
     ///
     /// When the probe is gone and no message is left.
     pub async fn next(&mut self) -> M {
-        self.messages.recv().await.expect("the probe has ended and received nothing more")
+        self.messages.recv().await.expect("the probe has ended, and no message is left")
     }
 
-    /// The next message, if it is there.
+    /// The next message, if there is one.
     pub fn try_next(&mut self) -> Option<M> {
         self.messages.try_recv().ok()
     }

@@ -42,7 +42,7 @@ impl<A: Accepts<M>, M: Message> DynAsk<A> for AskState<M> {
 
     fn refuse(&self, error: &Error) {
         Sink::answer(self, Err(error.clone()));
-        // Not left to the asker, which may not be polled.
+        // Dropped here, so that a panic of the message does not hit its asker.
         match self.claim() {
             Claim::Message(message, headers) => {
                 discard(message);

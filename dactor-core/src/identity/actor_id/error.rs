@@ -6,11 +6,11 @@ use super::ActorId;
 /// A part of an [`ActorId`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ActorIdField {
-    /// What is before `::`.
+    /// The text before `::`.
     Namespace,
-    /// What is between `::` and `/`.
+    /// The text between `::` and `/`.
     ActorType,
-    /// What is after `/`.
+    /// The text after `/`.
     Key,
 }
 
@@ -24,7 +24,7 @@ impl fmt::Display for ActorIdField {
     }
 }
 
-/// Why there is no such [`ActorId`].
+/// Why a text is not a valid [`ActorId`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ActorIdError {
@@ -36,7 +36,7 @@ pub enum ActorIdError {
     ReservedDelimiter(ActorIdField),
     /// It is longer than [`ActorId::LONGEST`].
     TooLong {
-        /// How many bytes it has.
+        /// Its length in bytes.
         length: usize,
     },
 }
@@ -64,14 +64,14 @@ impl Error for ActorIdError {}
 pub enum ActorIdWarning {
     /// It is longer than [`ActorId::LONG`].
     Long {
-        /// How many bytes it has.
+        /// Its length in bytes.
         length: usize,
     },
-    /// A field has something other than ASCII letters, digits, `-` and `_`.
+    /// A field has characters other than ASCII letters, digits, `-` and `_`.
     UnusualCharacter {
         /// Which field.
         field: ActorIdField,
-        /// The first such byte of it.
+        /// The position of the first such byte.
         position: usize,
     },
 }

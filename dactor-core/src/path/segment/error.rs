@@ -3,31 +3,31 @@ use std::fmt;
 
 use crate::path::ActorPath;
 
-/// Why a name cannot be in an actor path.
+/// Why a name is not valid in an actor path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SegmentReason {
     /// It is empty.
     Empty,
-    /// It is longer than any path may be.
+    /// It is longer than the longest path.
     TooLong,
-    /// It begins with `$`, which is for names that the system makes up.
+    /// It begins with `$`, which is reserved for generated names.
     Reserved,
-    /// It has a character that no name may have.
+    /// It has an invalid character.
     IllegalCharacter,
     /// A `%` is not followed by two hexadecimal digits.
     BadEscape,
-    /// An escape stands for a control character.
+    /// An escape decodes to a control character.
     Control,
-    /// An escape stands for a byte beyond ASCII.
+    /// An escape decodes to a non-ASCII byte.
     NonAscii,
-    /// Without its escapes it would lead to a parent: `..%2F..`, `%2E%2E`.
+    /// Decoded, it would lead to a parent: `..%2F..`, `%2E%2E`.
     Traversal,
-    /// What follows `#` is not the decimal number of an incarnation, or what comes before it is not one name.
+    /// The text after `#` is not a decimal UID, or the text before it is not a single name.
     Uid,
 }
 
-/// A name that cannot be in an actor path: why, and at which byte of it.
+/// An invalid name: why, and at which byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SegmentError {
     reason: SegmentReason,
@@ -39,12 +39,12 @@ impl SegmentError {
         Self { reason, position }
     }
 
-    /// What is wrong with it.
+    /// What is wrong.
     pub fn reason(&self) -> SegmentReason {
         self.reason
     }
 
-    /// The byte of the name at which it goes wrong.
+    /// The byte position of the error.
     pub fn position(&self) -> usize {
         self.position
     }

@@ -10,11 +10,11 @@ use crate::path::{ActorUid, PathSegment, SegmentError, SegmentReason};
 pub enum SelectionElement {
     /// `..`, to the parent.
     Parent,
-    /// A name, to that child, and with a UID to no other incarnation of it. The name `.` stays.
+    /// A name, to that child, and with a UID only to that incarnation. The name `.` stays.
     Child {
-        /// The child's name as it is written.
+        /// The child's name as written.
         name: Box<str>,
-        /// Which incarnation, if a particular one is meant.
+        /// The UID of one incarnation, if given.
         uid: Option<ActorUid>,
     },
     /// A name with `*` or `?`, to all children whose names match.
@@ -22,7 +22,7 @@ pub enum SelectionElement {
 }
 
 impl SelectionElement {
-    /// Reads one step. Names with a leading `$` can be selected: nothing is made of them.
+    /// Parses one step. Names with a leading `$` can be selected: no actor is created from them.
     pub(super) fn read(text: &str) -> Result<Self, SegmentError> {
         if text == ".." {
             return Ok(Self::Parent);

@@ -3,7 +3,7 @@ use std::fmt;
 use crate::path::uri::charset::Class;
 use crate::path::{ActorPath, SegmentError, SegmentReason, segment};
 
-/// Which names of one level are meant: `*` is any number of characters, `?` is one.
+/// A name pattern for one level: `*` matches any number of characters, `?` matches one.
 ///
 /// ```
 /// use dactor_core::path::SegmentPattern;
@@ -16,7 +16,7 @@ use crate::path::{ActorPath, SegmentError, SegmentReason, segment};
 pub struct SegmentPattern(Box<str>);
 
 impl SegmentPattern {
-    /// Checks a pattern: besides `?` it has the characters of a [`PathSegment`](crate::path::PathSegment).
+    /// Validates a pattern: the characters of a [`PathSegment`](crate::path::PathSegment), and `?`.
     pub fn new(pattern: &str) -> Result<Self, SegmentError> {
         if pattern.is_empty() {
             return Err(SegmentError::new(SegmentReason::Empty, 0));
@@ -27,16 +27,16 @@ impl SegmentPattern {
         segment::check(pattern, Class::PATTERN).map(|()| Self(pattern.into()))
     }
 
-    /// The pattern as it is written.
+    /// The pattern as written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether the whole name fits. The work is at most the product of the two lengths.
+    /// Whether the whole name matches. O(n·m) in the two lengths.
     pub fn matches(&self, name: &str) -> bool {
         let (mut pattern, mut name) = (self.0.chars(), name.chars());
-        // What follows the last `*`, and the rest of the name that it may still be tried on. An earlier `*`
-        // is never reconsidered: what came before the last one cannot match any sooner.
+        // Backtracking point: what follows the last `*`, and the rest of the name. Earlier `*`s need no
+        // backtracking: what came before the last one cannot match any sooner.
         let mut retry = None;
         loop {
             let rest = name.clone();

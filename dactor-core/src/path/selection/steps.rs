@@ -3,7 +3,7 @@ use std::fmt;
 use super::SelectionElement;
 use crate::path::{ActorPathError, ActorUid};
 
-/// The steps of a selection, from wherever it is anchored.
+/// The steps of a selection, relative to its anchor.
 ///
 /// ```
 /// use dactor_core::path::SelectionPath;
@@ -16,7 +16,7 @@ use crate::path::{ActorPathError, ActorUid};
 pub struct SelectionPath(Vec<SelectionElement>);
 
 impl SelectionPath {
-    /// Reads steps with `/` between them. Empty steps are skipped.
+    /// Parses steps separated by `/`. Empty steps are skipped.
     ///
     /// Here `?` is a wildcard; in the text of an [`ActorSelection`](super::ActorSelection), which is a URI,
     /// it begins a query.
@@ -37,7 +37,7 @@ impl SelectionPath {
         &self.0
     }
 
-    /// Checks that no `..` leads above the guardian, from a place with so many segments.
+    /// Checks that no `..` leads above the guardian, starting at this depth.
     pub(super) fn check_confined(&self, depth: usize) -> Result<(), ActorPathError> {
         let mut depth = depth;
         for (index, element) in self.0.iter().enumerate() {
@@ -53,7 +53,7 @@ impl SelectionPath {
         Ok(())
     }
 
-    /// Means this incarnation of the last child, if the path ends with a name.
+    /// Adds a UID to the last step, if that is a name.
     pub(super) fn set_uid(&mut self, incarnation: ActorUid) -> bool {
         match self.0.last_mut() {
             Some(SelectionElement::Child { name, uid }) if &**name != "." => {

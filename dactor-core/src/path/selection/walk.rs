@@ -4,34 +4,33 @@ use std::hash::Hash;
 use super::{SegmentPattern, SelectionElement, SelectionPath};
 use crate::path::ActorUid;
 
-/// A tree of actors that a selection can be walked in. Whose tree it is and how it is locked is not its
-/// business.
+/// A tree of actors in which a selection is resolved. Storage and locking are up to the implementation.
 pub trait ActorTree {
     /// An actor in the tree, or its root.
     type Node: Clone + Eq + Hash;
 
-    /// The parent. The root's is the root.
+    /// The parent. The root is its own parent.
     fn parent(&self, node: &Self::Node) -> Self::Node;
 
-    /// The child of this name, if it is alive and of this incarnation.
+    /// The child with this name, if it is alive and has this UID.
     fn child(&self, node: &Self::Node, name: &str, uid: Option<ActorUid>) -> Option<Self::Node>;
 
     /// The children whose names match.
     fn children(&self, node: &Self::Node, pattern: &SegmentPattern) -> Vec<Self::Node>;
 }
 
-/// What a selection found.
+/// The result of a selection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Selected<'a, N> {
-    /// The actors it means, each once.
+    /// The matching actors, without duplicates.
     pub nodes: Vec<N>,
-    /// Where it led to nobody. There is none once a pattern has matched several actors: that some of them
-    /// have no such child is nobody's error.
+    /// Where it led to no actor. `None` once a pattern has matched several actors: it is no error if some of
+    /// them have no such child.
     pub missed: Option<Missed<'a, N>>,
 }
 
-/// A place where there is nobody: for a dead letter to say where it was going.
+/// A dead end of a selection, for dead letters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Missed<'a, N> {
@@ -42,9 +41,9 @@ pub struct Missed<'a, N> {
 }
 
 impl SelectionPath {
-    /// Finds the actors that this path means from a place in a tree.
+    /// Resolves this path from a node of a tree.
     ///
-    /// Each step is taken from all actors found so far, each counted once, so the work is bounded by the size
+    /// Each step is taken from all nodes found so far, without duplicates, so the work is bounded by the size
     /// of the tree times the number of steps, however the steps go up and down.
     pub fn walk<T: ActorTree>(&self, tree: &T, anchor: T::Node) -> Selected<'_, T::Node> {
         let mut anchor = Missed { from: anchor, elements: self.elements() };

@@ -13,16 +13,16 @@ impl Class {
     pub(in crate::path) const REGISTRY_NAME: Self = Self(1 << 2);
     /// `pchar | ";" | "/"`
     pub(in crate::path) const PATH: Self = Self(1 << 3);
-    /// `reserved | unreserved`: what a query, a fragment and an opaque part may have.
+    /// `reserved | unreserved`: characters of a query, a fragment and an opaque part.
     pub(in crate::path) const URIC: Self = Self(1 << 4);
-    /// What a segment of an actor path may have: Pekko allows fewer characters than the RFC.
+    /// Characters of an actor path segment: Pekko allows fewer than the RFC.
     pub(in crate::path) const SEGMENT: Self = Self(1 << 5);
-    /// What the zone of an IPv6 literal may have.
+    /// Characters of the zone of an IPv6 literal.
     pub(in crate::path) const ZONE: Self = Self(1 << 6);
-    /// What a pattern for segments may have: wildcards too.
+    /// Characters of a segment pattern, including wildcards.
     pub(in crate::path) const PATTERN: Self = Self(1 << 7);
 
-    /// Whether the class has this byte. A `%` is in no class: escapes are read apart.
+    /// Whether the class has this byte. A `%` is in no class: escapes are parsed separately.
     pub(in crate::path) const fn has(self, byte: u8) -> bool {
         byte.is_ascii() && TABLE[byte as usize] & self.0 != 0
     }
@@ -31,13 +31,13 @@ impl Class {
 /// What stopped a [scan](scan).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::path) enum Stop {
-    /// The byte at this place is not in the class.
+    /// The byte at this position is not in the class.
     Character(usize),
-    /// The `%` at this place is not followed by two hexadecimal digits.
+    /// The `%` at this position is not followed by two hexadecimal digits.
     Escape(usize),
 }
 
-/// Finds the first place that is neither of the class nor an escape.
+/// Finds the first byte that is neither in the class nor part of an escape.
 pub(in crate::path) fn scan(text: &str, class: Class) -> Result<(), Stop> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -52,7 +52,7 @@ pub(in crate::path) fn scan(text: &str, class: Class) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The byte that the escape at this place stands for.
+/// The byte that the escape at this position decodes to.
 pub(in crate::path) fn escaped(bytes: &[u8], at: usize) -> Option<u8> {
     let digit = |at: usize| char::from(*bytes.get(at)?).to_digit(16);
     Some((digit(at + 1)? * 16 + digit(at + 2)?) as u8)

@@ -1,11 +1,11 @@
 use std::error::Error;
 use std::fmt;
 
-/// How a text breaks the grammar of RFC 2396, and at which byte.
+/// How a text violates the grammar of RFC 2396, and at which byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UriError {
-    /// There is no scheme, or it does not read `alpha *( alpha | digit | "+" | "-" | "." )`.
+    /// The scheme is missing, or is not `alpha *( alpha | digit | "+" | "-" | "." )`.
     InvalidScheme {
         /// The first byte that does not belong.
         position: usize,
@@ -15,17 +15,17 @@ pub enum UriError {
         /// The first byte that does not belong.
         position: usize,
     },
-    /// The path is missing, or has a character that a path may not have.
+    /// The path is missing, or has an invalid character.
     InvalidPath {
         /// The first byte that does not belong.
         position: usize,
     },
-    /// The query has a character that it may not have.
+    /// The query has an invalid character.
     InvalidQuery {
         /// The first byte that does not belong.
         position: usize,
     },
-    /// The fragment has a character that it may not have.
+    /// The fragment has an invalid character.
     InvalidFragment {
         /// The first byte that does not belong.
         position: usize,
@@ -38,7 +38,7 @@ pub enum UriError {
 }
 
 impl UriError {
-    /// The byte of the text at which it went wrong.
+    /// The byte position of the error.
     pub fn position(&self) -> usize {
         match *self {
             Self::InvalidScheme { position }

@@ -1,15 +1,15 @@
 use super::charset::{self, Class, Stop};
 use super::{UriError, UriParts, UriServer};
 
-/// Reads URIs by the grammar of RFC 2396, with the IPv6 literals of RFC 2732. It allocates nothing.
+/// Parses URIs by the grammar of RFC 2396, with the IPv6 literals of RFC 2732. It does not allocate.
 ///
-/// Nothing in it knows of actors: what [`ActorPathParser`](crate::path::ActorPathParser) refuses beyond the
-/// grammar is not refused here.
+/// It is independent of actors: further restrictions are up to
+/// [`ActorPathParser`](crate::path::ActorPathParser).
 #[derive(Debug)]
 pub struct UriParser;
 
 impl UriParser {
-    /// Takes an absolute URI apart.
+    /// Parses an absolute URI.
     ///
     /// ```
     /// use dactor_core::path::UriParser;
@@ -32,12 +32,12 @@ impl UriParser {
         check_parts(input, uri)
     }
 
-    /// Takes a URI reference apart: an absolute URI, or one that is relative to another and has no scheme.
+    /// Parses a URI reference: an absolute URI, or a relative one without a scheme.
     pub fn parse_reference(input: &str) -> Result<UriParts<'_>, UriError> {
         check_parts(input, Self::split(input)?)
     }
 
-    /// Finds the components and checks none but the scheme. An empty authority is kept as such.
+    /// Splits the components and validates only the scheme. An empty authority is kept as such.
     pub(in crate::path) fn split(input: &str) -> Result<UriParts<'_>, UriError> {
         let (scheme, rest) = split_scheme(input)?;
         let (rest, fragment) = split_at(rest, '#');
@@ -52,7 +52,7 @@ impl UriParser {
         Ok(UriParts { scheme, authority, path, query, fragment })
     }
 
-    /// Checks the components after the path.
+    /// Validates the components after the path.
     pub(in crate::path) fn check_tail(input: &str, uri: &UriParts<'_>) -> Result<(), UriError> {
         check(input, uri.query, Class::URIC, |position| UriError::InvalidQuery { position })?;
         check(input, uri.fragment, Class::URIC, |position| UriError::InvalidFragment { position })
@@ -82,7 +82,7 @@ fn split_at(text: &str, delimiter: char) -> (&str, Option<&str>) {
     }
 }
 
-/// Checks all components but the scheme. An empty authority is none, if anything follows it.
+/// Validates all components but the scheme. An empty authority followed by something counts as none.
 fn check_parts<'a>(input: &str, mut uri: UriParts<'a>) -> Result<UriParts<'a>, UriError> {
     match uri.authority {
         Some("") if ends_at(input, uri.path) => {
@@ -121,12 +121,12 @@ fn check(
     })
 }
 
-/// Whether nothing follows the place where this component, which is a part of the input, begins.
+/// Whether nothing follows this component, which is a slice of the input.
 fn ends_at(input: &str, component: &str) -> bool {
     offset(input, component) == input.len()
 }
 
-/// Where a component, which is a part of the input, begins in it.
+/// The offset of a component, which is a slice of the input.
 fn offset(input: &str, component: &str) -> usize {
     component.as_ptr() as usize - input.as_ptr() as usize
 }

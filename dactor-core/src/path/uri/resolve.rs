@@ -26,12 +26,12 @@ pub(super) fn resolve(base: &UriParts<'_>, reference: &UriParts<'_>) -> String {
     UriParts { path: &path, ..resolved }.to_string()
 }
 
-/// Puts the relative path where the last segment of the base is, and takes dot segments out (step 6). The RFC
-/// keeps each `..` that has nothing before it to take out.
+/// Replaces the last segment of the base by the relative path, and removes dot segments (step 6). The RFC
+/// keeps each `..` without a segment to remove.
 fn merge(base: &str, relative: &str) -> String {
     let directory = base.rfind('/').map_or("/", |slash| &base[..=slash]);
     let whole = [directory, relative].concat();
-    // What is before the first `/` is empty, and no segment.
+    // The text before the first `/` is empty, and not a segment.
     let mut kept: Vec<&str> = Vec::new();
     let mut segments = whole.split('/').peekable();
     while let Some(segment) = segments.next() {

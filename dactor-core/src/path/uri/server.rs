@@ -5,7 +5,7 @@ use crate::path::host;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct UriServer<'a> {
-    /// What is before the `@`, escaped as in the URI.
+    /// The text before the `@`, escaped as in the URI.
     pub user_info: Option<&'a str>,
     /// A name, an IPv4 address, or an IPv6 literal with its brackets.
     pub host: &'a str,
@@ -14,7 +14,7 @@ pub struct UriServer<'a> {
 }
 
 impl<'a> UriServer<'a> {
-    /// Reads an authority. `None` means that it is a name in some registry, or malformed.
+    /// Parses an authority. `None` means a registry name, or malformed.
     pub(super) fn read(authority: &'a str) -> Option<Self> {
         let (user_info, server) = match authority.split_once('@') {
             Some((user_info, server)) => (Some(user_info), server),
