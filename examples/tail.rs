@@ -28,7 +28,7 @@ impl Handler<Append> for Log {
     }
 }
 
-/// The lines from this one on, and those that are still to come.
+/// The lines from this one on, including future ones.
 #[derive(Expand)]
 #[message(item = Arc<str>)]
 struct Tail {

@@ -275,7 +275,7 @@ impl Handler<Terminated> for Node {
     }
 }
 
-/// Watches anyone, and counts.
+/// Watches any actor, and counts.
 struct Observer {
     watched: HashMap<ActorUid, ActorRef<Node>>,
     chaos: Arc<Chaos>,
@@ -354,7 +354,7 @@ async fn drive(
         let place = first(level) + random.below(FAN.pow(level as u32 + 1) as u64) as usize;
         let Some(node) = chaos.at(place) else { continue };
         let observer = &observers[random.below(OBSERVERS as u64) as usize];
-        // A refusal is no concern here: whoever ends is told by others.
+        // A refusal does not matter here: other actors report the end.
         match random.below(100) {
             0..25 => drop(node.tell(Accident)),
             25..30 => drop(node.tell(Puzzle)),
@@ -443,7 +443,7 @@ async fn run(
     }
     chaos.quiet.store(true, Relaxed);
 
-    // When all is quiet, everybody who lives is found from the top.
+    // At rest, every live actor is found from the top.
     let deadline = Instant::now() + PATIENCE;
     loop {
         let mut found = 0;
@@ -494,7 +494,7 @@ fn on_runtime(name: &str, backend: impl Backend, observing: impl Backend, seed: 
         let running = run(backend, observing, seed, span);
         let tally = tokio::time::timeout(span + 3 * PATIENCE, running).await.expect("nothing hangs");
         println!("{name}: {tally:?}");
-        // What is rare need not happen in a short run, or on a busy machine.
+        // Rare events need not happen in a short run, or on a busy machine.
         let (often, rare) = (
             ["restarts", "children replaced", "fired"],
             ["restart fails", "factory panics", "budgets spent"],

@@ -206,7 +206,7 @@ fn callers_wait_for_a_start_and_take_part_in_its_failure() {
                 tokio::join!(tokio::time::timeout(Duration::from_millis(5), given_up), waits);
             assert!(given_up.is_err());
             let slow = waits.unwrap();
-            // One that is ending is waited for.
+            // An ending actor is waited for.
             slow.stop();
             let next = system.get_or_spawn("slow", Slow(starts.clone(), false)).await.unwrap();
             assert!(!slow.is_alive() && next.is_alive() && next != slow);

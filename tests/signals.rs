@@ -70,7 +70,7 @@ fn system(backend: impl Backend, journal: &Journal) -> System {
 }
 
 async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, future).await.unwrap_or_else(|_| panic!("in vain: {what}"))
+    tokio::time::timeout(PATIENCE, future).await.unwrap_or_else(|_| panic!("timed out: {what}"))
 }
 
 async fn ends_in_order(backend: impl Backend, signal: &str) {
@@ -114,7 +114,7 @@ async fn a_third_signal_ends_the_wait(backend: impl Backend) {
             std::future::pending().await
         }
     };
-    system.on_shutdown("hang", "for ever", task).unwrap();
+    system.on_shutdown("hang", "forever", task).unwrap();
     let clerk = system.spawn(Clerk(journal.clone())).await.unwrap();
     let ended = tokio::spawn(system.shutdown_on_signals());
     raise("-INT");

@@ -41,7 +41,7 @@ struct Sailor {
 impl Actor for Sailor {}
 
 impl Sailor {
-    /// One further down, so that nobody waits for himself.
+    /// An actor further down, so that none waits for itself.
     fn next(&self) -> Option<ActorRef<Sailor>> {
         let crew = self.crew.lock().unwrap();
         Some(crew.as_ref()?.get(self.place + 1)?.lock().unwrap().clone())
@@ -53,7 +53,7 @@ impl Sailor {
 #[message(reply = u64)]
 struct Order(u64, Duty);
 
-/// The same, and is dropped when nobody waits for it.
+/// The same, but aborted when its asker gives up.
 #[derive(Message)]
 #[message(reply = u64, abort)]
 struct Errand(u64, Duty);
@@ -293,7 +293,7 @@ async fn soak(backend: impl Backend, seed: u64, messages: u64) -> BTreeMap<Strin
             tokio::spawn(client(crew.clone(), random, messages / CLIENTS, ends.clone()))
         })
         .collect();
-    // Somebody stops and kills the actors meanwhile.
+    // Another task stops and kills the actors meanwhile.
     let mut random = SplitMix64(seed ^ 3);
     while clients.iter().any(|client| !client.is_finished()) {
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -327,7 +327,7 @@ fn run(name: &str, backend: impl Backend, seed: u64, messages: u64) {
         let soaking = soak(backend, seed, messages);
         let ends = tokio::time::timeout(PATIENCE, soaking).await.expect("nothing hangs");
         println!("{name}: {ends:?}");
-        // What is rare need not happen in a short run.
+        // Rare events need not happen in a short run.
         if messages >= RARE {
             for kind in [ErrorKind::Failed, ErrorKind::Panicked, ErrorKind::Rejected, ErrorKind::RetryLater] {
                 assert!(ends.contains_key(&format!("{kind:?}")), "{kind:?} did not happen");

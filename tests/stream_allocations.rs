@@ -45,7 +45,7 @@ impl ExpandHandler<Count> for Numbers {
     }
 }
 
-/// For ever.
+/// Forever.
 #[derive(Expand)]
 #[message(item = Vec<u8>)]
 struct Blocks;
@@ -151,7 +151,7 @@ async fn measure(system: System, name: String) {
             assert!(ahead <= most, "{name}: {ahead} items ahead of the consumer with a buffer of {buffer}");
         }
         let peak = stop_counting().peak_bytes;
-        // One that is being sent and one that has been received; the rest is for the request and the two tasks.
+        // One item being sent and one received; the rest is for the request and the two tasks.
         let most = (buffer + batch + 2) * (BLOCK + 128) + 8 * 1024;
         println!("{name}, buffer {buffer}, batches of {batch}: {peak} bytes at most");
         assert!(peak <= most as isize, "{name}: {peak} bytes with a buffer of {buffer}");

@@ -294,7 +294,7 @@ fn a_batch_is_bounded_when_its_sends_are_dropped() {
         let (counter, full) = (accepted.clone(), Arc::new(Notify::new()));
         let notify = full.clone();
         let script = move |mut out: Producer<u64>| async move {
-            // Nobody takes an item.
+            // The consumer takes no item.
             for item in 0..1000 {
                 if poll_times(1, out.send(item)).await.is_some() {
                     counter.fetch_add(1, Ordering::SeqCst);
@@ -483,7 +483,7 @@ fn streams_nest() {
             items += 1;
         }
         assert_eq!(items, 5);
-        // Dropped with streams inside that nobody has read.
+        // Dropped with unread streams inside.
         drop(victim.expand(Nest(other.clone())).await.unwrap());
         assert_eq!(victim.ask(Ping).await.unwrap(), 1);
         assert_eq!(other.ask(Ping).await.unwrap(), 1);

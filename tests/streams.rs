@@ -220,7 +220,7 @@ fn a_consumer_learns_how_the_actor_ended() {
             for item in 0..3 {
                 assert_eq!(hangs.next().await.unwrap().unwrap(), item);
             }
-            // Behind the one that hangs.
+            // Behind the hanging request.
             let mut waits = source.expand(Count(3, Then::Finish)).await.unwrap();
             match end {
                 0 | 1 => source.kill(),

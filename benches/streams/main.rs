@@ -27,7 +27,7 @@ const CAPACITY: usize = 32;
 /// What `.batch` is given.
 const BATCH: usize = 32;
 
-/// What is timed.
+/// The timed case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Case {
     Expand,

@@ -64,7 +64,7 @@ fn a_leading_dollar_is_for_the_system() {
     {
         error(other);
     }
-    assert!(PathSegment::new("$17").is_err(), "nobody can choose it");
+    assert!(PathSegment::new("$17").is_err(), "a generated name cannot be chosen");
     assert!(path("pekko://sys/system").join("$a").is_ok());
     assert!(path("pekko://sys/user/b").join("$a").is_err());
 }
@@ -174,7 +174,7 @@ fn relatives() {
     assert_eq!(
         root.join("a").unwrap(),
         path("pekko://sys/user/a"),
-        "what is below the root is below a guardian"
+        "every name below the root is below a guardian"
     );
     assert_eq!(path("pekko://sys/user").parent(), Some(root.clone()));
     assert_eq!(root.resolve(".."), Err(ActorPathError::RelativeEscape { index: 0 }));

@@ -27,7 +27,7 @@ impl CellActor {
         loop {
             match poll_fn(|cx| self.cell().poll_turn(cx)).await {
                 TurnEnd::Idle => return Ok(()),
-                // Refused when ractor drains: nobody will come back, so the turns go on here.
+                // Refused when ractor drains and schedules no further turn, so the turns continue here.
                 TurnEnd::More if myself.cast(()).is_err() => {}
                 TurnEnd::More => return Ok(()),
                 TurnEnd::Ended(Exit::Normal) => {
@@ -90,7 +90,7 @@ struct RactorHandle {
 
 impl dactor_core::spi::NativeHandle for RactorHandle {
     fn wake(&self) {
-        // Refused when the actor is ending: its end takes care of what is queued.
+        // Refused when the actor is ending: its end refuses the queued messages.
         let _ = self.actor.cast(());
     }
 

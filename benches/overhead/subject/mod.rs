@@ -13,7 +13,7 @@ use crate::workload::{self, Sample, Threads, Workload};
 
 /// An actor library seen through the few calls the workloads need.
 ///
-/// Each subject implements a call with the fastest one that its library documents, so that the
+/// Each subject implements a call with the fastest one its library documents, so that the
 /// workloads are written once and the comparison is fair. Mailboxes are unbounded, unless a
 /// workload needs a bound.
 pub(crate) trait Subject: Send + Sync + Sized + 'static {

@@ -37,7 +37,7 @@ impl Colour {
         }
     }
 
-    /// The new colour of two creatures: the colour that they share, or else the one that neither has.
+    /// The new colour of two creatures: the colour that they share, or else the third.
     ///
     /// Modulo three, this is the negated sum of both colours. So a meeting does not change the sum of all colours.
     fn complement(self, other: Self) -> Self {

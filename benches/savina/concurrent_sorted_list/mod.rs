@@ -100,7 +100,7 @@ pub(crate) struct ConcurrentSortedList;
 impl Benchmark for ConcurrentSortedList {
     const NAME: &'static str = "concurrent_sorted_list";
     const ABOUT: &'static str =
-        "Many actors ask one that keeps a sorted linked list, and wait for each reply.";
+        "Many actors ask a single actor that keeps a sorted linked list, and wait for each reply.";
     const IDIOMS: Idioms = Idioms { ractor: ractor::IDIOM, kameo: kameo::IDIOM };
 
     type Config = Config;

@@ -85,7 +85,7 @@ pub(crate) static RULES: &[Rule] = &[
         "EXPAND-09",
         Topic::Streams,
         &[(Topic::Streams, State::Starting), (Topic::Streams, State::Stopping)],
-        "A request that is sent while the actor starts is answered after the start; one that is sent while `on_stop` runs is refused with `Stopped`.",
+        "A request that is sent while the actor starts is answered after the start; a request during `on_stop` is refused with `Stopped`.",
         "Stream requests are messages like others.",
         body!(hooks),
     ),

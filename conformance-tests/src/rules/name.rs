@@ -25,7 +25,7 @@ pub(crate) static RULES: &[Rule] = &[
         Topic::Name,
         &[(Topic::Name, State::Idle), (Topic::Name, State::Handling)],
         "A lookup by name returns the live actor of that name and type; it does not return an actor of another name or type, nor an unnamed one.",
-        "A reference found by name equals the one that `spawn` returned.",
+        "A reference found by name equals the reference that `spawn` returned.",
         body!(lookup),
     ),
     Rule::must(

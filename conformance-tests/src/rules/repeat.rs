@@ -21,7 +21,7 @@ pub(crate) static RULES: &[Rule] = &[
         Topic::Kill,
         &[(Topic::Kill, State::Handling), (Topic::Ask, State::Killed)],
         "The asker of a handler that a kill drops gets `Interrupted`, which may have been handled. An ask that waits in the mailbox, or in an inbound delay, gets `Stopped`, which was not handled. Interceptors see the same errors.",
-        "A caller that mistakes a half-done payment for one that never began pays twice.",
+        "A caller that mistakes a half-done payment for a payment that never began pays twice.",
         body!(killed),
     ),
     Rule::must(

@@ -60,7 +60,7 @@ pub(crate) static RULES: &[Rule] = &[
         Topic::Shed,
         &[(Topic::Shed, State::Stopping), (Topic::Shed, State::Dead)],
         "A stopping or ended actor refuses messages with `Stopped`, however overloaded it was.",
-        "A retry would be in vain.",
+        "A retry would be useless.",
         body!(ended),
     ),
     Rule::must(

@@ -90,7 +90,7 @@ pub(crate) static RULES: &[Rule] = &[
         "START-10",
         Topic::Failure,
         &[(Topic::Failure, State::Starting)],
-        "On a tokio runtime without a timer, `spawn` and `shutdown` fail with `NoRuntime`, and the error says what is missing.",
+        "On a tokio runtime without a timer, `spawn` and `shutdown` fail with `NoRuntime`, and the error names the missing timer.",
         "Without a timer an actor could not wait for its children with a deadline.",
         body!(no_timer),
     ),

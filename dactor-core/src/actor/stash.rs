@@ -74,7 +74,7 @@ impl<A: Actor> Context<A> {
             Some(None) => {
                 let error = core.error(ErrorKind::Unsupported, M::type_name());
                 return Err(error
-                    .with("because", "the message in hand wants a reply of another type")
+                    .with("because", "the current message has another reply type")
                     .into());
             }
         }

@@ -5,9 +5,9 @@
 //! items share one lock and one wake-up.
 //!
 //! ```text
-//!   Open ── finish ─────────────► Finished      the consumer gets what is buffered, then the end
-//!     ├──── fail ───────────────► Failed(error) the consumer gets what is buffered, then the error
-//!     ├──── producer dropped ───► Dropped       the consumer gets what is buffered, then learns that the rest is missing
+//!   Open ── finish ─────────────► Finished      the consumer gets the buffered items, then the end
+//!     ├──── fail ───────────────► Failed(error) the consumer gets the buffered items, then the error
+//!     ├──── producer dropped ───► Dropped       the consumer gets the buffered items, then `Unfinished`
 //!     └──── consumer dropped ───► closed        the producer gets its next item back
 //! ```
 

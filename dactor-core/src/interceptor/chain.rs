@@ -274,7 +274,7 @@ mod tests {
 
     impl Labelled for Somebody {
         fn path(&self) -> ActorPath {
-            "pekko://lab/user/somebody".parse().unwrap()
+            "pekko://lab/user/worker".parse().unwrap()
         }
 
         fn pid(&self) -> Pid {
@@ -290,7 +290,7 @@ mod tests {
         }
 
         fn actor_type(&self) -> &'static str {
-            "Somebody"
+            "Worker"
         }
 
         fn queued(&self) -> usize {

@@ -19,7 +19,7 @@ use crate::{Completion, Delivery, Header, Headers, Inbound, Outbound, Verdict};
 /// with [`delayed`](Self::delayed), wait in FIFO order. Clones share one limit. As an [`Inbound`] it limits
 /// the messages that actors handle, as an [`Outbound`] the messages that are sent.
 ///
-/// A message that does not get through is refunded: one that is withdrawn while it waits, or that a later
+/// A message that does not get through is refunded: withdrawn while it waits, or that a later
 /// interceptor or the mailbox refuses. Messages behind it in line keep their times.
 ///
 /// ```

@@ -111,7 +111,7 @@ impl Turns {
 mod tests {
     use super::*;
 
-    /// What is taken from lanes that never run empty: one letter per message.
+    /// Takes from lanes that never run empty: one letter per message.
     fn taken(high: bool, normal: bool, low: bool, count: usize) -> String {
         let mut turns = Turns::default();
         let letter = |lane| match lane {

@@ -55,11 +55,11 @@ impl Selection {
     }
 
     fn missed<A: Actor, M: SentTo<A>>(&self, message: &M) {
-        let why = format!("nobody there is a `{}`", type_name::<A>());
+        let why = format!("no selected actor is a `{}`", type_name::<A>());
         let error = Error::new(ErrorKind::NoSuchActor)
             .with("selection", self)
             .with("message", M::type_name())
-            .with("because", if self.identify().is_empty() { "nobody is there".to_owned() } else { why });
+            .with("because", if self.identify().is_empty() { "no actor matches".to_owned() } else { why });
         let target = || DeadLetterTarget::Selection(self.selection.clone());
         self.system.events().lost(target, M::type_name(), &error, || message.describe());
     }

@@ -50,7 +50,7 @@ impl System {
                 Either::Right(_) => {
                     let error = system.shutdown_state().report().result(&system).err();
                     let error = error.unwrap_or_else(|| Error::new(ErrorKind::ShutdownIncomplete));
-                    Err(error.with("third signal", "the shutdown is not awaited any more"))
+                    Err(error.with("third signal", "the shutdown is no longer awaited"))
                 }
             }
         }

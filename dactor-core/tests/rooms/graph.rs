@@ -47,7 +47,7 @@ impl Graph {
         upward.map(|(user, used)| (user.clone(), room_of(used).to_owned())).collect()
     }
 
-    /// The rooms that use one below them, without those that it reaches through another.
+    /// The edges between rooms, without transitive ones.
     pub(crate) fn downward(&self) -> BTreeSet<(usize, usize)> {
         let all: BTreeSet<_> = self
             .edges()

@@ -61,7 +61,7 @@ fn no_module_uses_a_room_above_its_own() {
     for exception in EXCEPTIONS {
         assert!(
             upward.contains(&(exception.module.to_owned(), exception.room.to_owned())),
-            "{} does not use {} any more: remove the exception",
+            "{} no longer uses {}: remove the exception",
             exception.module,
             exception.room
         );
@@ -84,7 +84,7 @@ fn every_folder_is_a_room() {
         assert!(rooms.contains(room), "src/{room} has no modules");
     }
     let top: Vec<_> = rooms.iter().filter(|room| !ROOMS.contains(&room.as_str())).collect();
-    assert_eq!(top, ["interceptors", "spi", "testkit"], "what is above the rooms");
+    assert_eq!(top, ["interceptors", "spi", "testkit"], "the modules above the rooms");
 }
 
 #[test]

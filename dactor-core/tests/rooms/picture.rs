@@ -11,14 +11,14 @@ use crate::source::Source;
 const BEGIN: &str = "<!-- rooms: written by dactor-core/tests/rooms -->\n";
 const END: &str = "<!-- end of rooms -->";
 
-/// The text with what is drawn between its two marks.
+/// The text with the picture between its two marks.
 pub(crate) fn insert(text: &str, drawn: &str) -> String {
     let marked = text.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
     let Some((before, after)) = marked else { panic!("the page has no marks for the rooms") };
     format!("{before}{BEGIN}{drawn}{END}{after}")
 }
 
-/// A picture of the rooms, and tables of what is in them and of the exceptions.
+/// A picture of the rooms, and tables of their contents and of the exceptions.
 pub(crate) fn draw(source: &Source, graph: &Graph) -> String {
     let mut page = String::from("```mermaid\nflowchart TD\n");
     let top: Vec<_> = source.rooms().into_iter().filter(|room| !ROOMS.contains(&room.as_str())).collect();

@@ -160,7 +160,7 @@ fn leaves(text: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// Reads one tree, and gives what is behind it.
+/// Reads one tree, and returns the rest.
 fn tree<'a>(mut text: &'a str, before: &[String], found: &mut Vec<Vec<String>>) -> &'a str {
     let mut path = before.to_vec();
     loop {

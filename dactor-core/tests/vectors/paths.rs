@@ -121,7 +121,7 @@ pub(super) fn segment(input: &Value) -> Option<Value> {
     })
 }
 
-/// A path with its address, or one that begins with `/` and is in whatever system.
+/// A path with its address, or one beginning with `/` in any system.
 pub(super) fn place(path: &str) -> Option<ActorPath> {
     if path.starts_with('/') { format!("pekko://vectors{path}").parse().ok() } else { path.parse().ok() }
 }
@@ -151,7 +151,7 @@ pub(super) fn path_error(error: ActorPathError) -> Value {
     }
 }
 
-/// The vectors know a refused name under the error of the path, or under what is wrong with the name.
+/// The vectors list a refused name under the error of the path, or under the error of the name.
 fn segment_error(index: Option<usize>, error: SegmentError) -> Value {
     let (name, reason) = match error.reason() {
         SegmentReason::Empty => ("EmptySegment", "empty"),

@@ -19,7 +19,7 @@ pub(super) fn selection(input: &Value) -> Option<Value> {
         }),
         "actorSelection" => Some(match ActorSelection::parse(text(input, "path")?) {
             Ok(selection) => json!({ "anchor": anchor(&selection)?, "elements": elements(selection.path()) }),
-            // Pekko makes a selection of nobody instead of an error.
+            // Pekko returns an empty selection instead of an error.
             Err(_) => json!({ "anchor": "deadLetters", "elements": [] }),
         }),
         "match" => {

@@ -100,7 +100,7 @@ async fn replies(rule: RuleContext) {
     });
     let recipient = intercepted.recipient();
     let pending = tokio::spawn(async move { recipient.ask(later).with_headers().await });
-    rule.soon("the interceptor sees the promised reply", async {
+    rule.soon("the interceptor sees the deferred reply", async {
         while counted.count("b< ok") < 2 {
             tokio::task::yield_now().await;
         }

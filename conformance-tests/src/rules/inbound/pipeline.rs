@@ -44,7 +44,7 @@ pub(crate) static RULES: &[Rule] = &[
         "IN-04",
         Topic::Inbound,
         &[(Topic::Inbound, State::Handling)],
-        "Every interceptor that saw a message sees its end exactly once: a reply, a promised reply, a failure, a panic, a refusal or an abort. The actor continues as without interceptors.",
+        "Every interceptor that saw a message sees its end exactly once: a reply, a deferred reply, a failure, a panic, a refusal or an abort. The actor continues as without interceptors.",
         "An interceptor can release what it acquired for a message.",
         body!(completes),
     ),

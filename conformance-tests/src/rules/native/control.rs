@@ -25,7 +25,7 @@ pub(crate) static RULES: &[Rule] = &[
         Topic::Native,
         &[(Topic::Native, State::Handling)],
         "A native stop during a handler lets it finish and reply, then runs `on_stop`.",
-        "The current message is handled completely, whoever stops the actor.",
+        "The current message is handled completely, no matter how the actor is stopped.",
         body!(stop_handling),
     )
     .needs(Capability::NativeStop)

@@ -192,9 +192,9 @@ async fn misses(rule: RuleContext) {
     let pool = pool(&rule, &system, &journal).await;
     let mut feed = system.dead_letter_feed();
     for (text, printed, why) in [
-        ("/user/nobody/*", "pekko://test/user/nobody/*", "nobody is there"),
+        ("/user/nobody/*", "pekko://test/user/nobody/*", "no actor matches"),
         ("/user/pool/worker-?", "pekko://test/user/pool/worker-?", "Worker"),
-        ("/user", "pekko://test/user", "nobody is there"),
+        ("/user", "pekko://test/user", "no actor matches"),
     ] {
         let reached = if why == "Worker" {
             select(&system, text).tell::<Other, _>(Mark(1))

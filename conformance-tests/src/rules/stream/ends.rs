@@ -36,7 +36,7 @@ pub(crate) static RULES: &[Rule] = &[
         "STREAM-08",
         Topic::Inflow,
         &[(Topic::Inflow, State::Starting), (Topic::Inflow, State::Stopping)],
-        "A stream may be attached in `on_start`; its items are handled afterwards. Streams are detached when `on_stop` runs; one that `on_stop` attaches ends with the actor and delays nothing.",
+        "A stream may be attached in `on_start`; its items are handled afterwards. Streams are detached when `on_stop` runs; a stream attached in `on_stop` ends with the actor and delays nothing.",
         "Hooks may use streams like handlers.",
         body!(hooks),
     ),
@@ -63,7 +63,7 @@ pub(crate) static RULES: &[Rule] = &[
         Topic::Inflow,
         &[(Topic::Inflow, State::RuntimeDropped)],
         "Dropping the runtime of an actor ends its streams.",
-        "No task polls them any more.",
+        "No task polls them afterwards.",
         body!(runtime_dropped),
     ),
 ];

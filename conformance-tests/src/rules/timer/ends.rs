@@ -68,7 +68,7 @@ pub(crate) static RULES: &[Rule] = &[
         Topic::Timers,
         &[(Topic::Timers, State::RuntimeDropped)],
         "Dropping the runtime of an actor cancels its timers.",
-        "A timer that cannot fire any more must not keep its message.",
+        "A timer that can no longer fire must not keep its message.",
         body!(runtime_dropped),
     ),
 ];

@@ -89,7 +89,7 @@ pub(crate) static RULES: &[Rule] = &[
         "TIMER-09",
         Topic::Timers,
         &[(Topic::Timers, State::Idle), (Topic::Timers, State::Handling)],
-        "In real time and on any runtime, no tick is lost: neither one that is due while its actor parks, is parked or is busy, nor one of a timer that was set by a handler that has spent its task's budget.",
+        "In real time and on any runtime, no tick is lost: neither a tick that is due while its actor parks, is parked or is busy, nor a tick of a timer set by a handler that has spent its task's budget.",
         "A timer wakes its actor from another thread at any moment.",
         body!(running_clock),
     ),

@@ -33,7 +33,7 @@ pub(crate) static RULES: &[Rule] = &[
         "WATCH-17",
         Topic::Watch,
         &[(Topic::Watch, State::Starting), (Topic::Watch, State::Stopping)],
-        "A `Terminated` that arrives during `on_start` is handled after it; one that arrives at a stopping or draining actor is dropped and is no dead letter.",
+        "A `Terminated` that arrives during `on_start` is handled after it; at a stopping or draining actor it is dropped and is no dead letter.",
         "`Terminated` is a message without a sender that could be informed.",
         body!(starting_and_stopping),
     ),

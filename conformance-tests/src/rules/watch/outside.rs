@@ -24,7 +24,7 @@ pub(crate) static RULES: &[Rule] = &[
         Topic::Watch,
         &[(Topic::Watch, State::Idle), (Topic::Watch, State::Dead), (Topic::Watch, State::Handling)],
         "`System::watch` sets a watch for another actor: it begins in the watcher's turn, misses no end in between, is the same watch as the watcher's own, and takes no room in a full mailbox. An actor cannot watch itself, and a watcher that has stopped is `Stopped`.",
-        "Whoever wires actors up knows who depends on whom.",
+        "The code that wires actors up knows their dependencies.",
         body!(from_outside),
     ),
     Rule::must(

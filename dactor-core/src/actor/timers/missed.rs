@@ -29,7 +29,7 @@ pub enum MissedTick {
 const IN_TIME: Duration = Duration::from_millis(5);
 
 impl MissedTick {
-    /// When the next tick is due, after one that was `due` and is handled `now`.
+    /// When the next tick is due, after a tick that was `due` and is handled `now`.
     pub(super) fn next(self, due: Instant, now: Instant, period: Duration) -> Instant {
         let late = now.saturating_duration_since(due);
         match self {

@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(
             wait(&mut ledger, 1),
             T - 1,
-            "the place of the one that was given back, behind the one that waits"
+            "the slot of the refunded message, behind the waiting one"
         );
     }
 

@@ -201,7 +201,7 @@ impl<A: Actor> ActorTask<A> {
     }
 }
 
-/// What is left of the instance after a failure.
+/// The state of the instance after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Instance {
     /// It can continue, or run its `on_stop`.

@@ -122,7 +122,7 @@ impl<'a> Cell<'a> {
         match next {
             Some(message) => self.handled.push(message),
             None => {
-                assert!(!taken, "what is due is found");
+                assert!(!taken, "housekeeping finds due work");
                 return self.refill();
             }
         }
@@ -154,7 +154,7 @@ impl<'a> Cell<'a> {
             self.wake_up();
         }
         if self.capacity.is_some() {
-            assert_eq!(self.batch.len(), 1, "a bounded queue holds all but the one in hand");
+            assert_eq!(self.batch.len(), 1, "a bounded mailbox gives one message at a time");
         }
         self.taken = true;
         true

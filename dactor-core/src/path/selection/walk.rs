@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(walk("1/x/y"), (vec![], Some((0, 3))));
         assert_eq!(walk("1#7"), (vec![], Some((0, 1))));
         assert_eq!(walk("1*/x"), (vec![], Some((1, 1))), "a pattern that means one leads on from it");
-        assert_eq!(walk("*/x"), (vec![], None), "one that means several leads nowhere in particular");
+        assert_eq!(walk("*/x"), (vec![], None), "a pattern with several matches has no dead end");
         assert_eq!(walk("x*"), (vec![], Some((0, 1))));
         assert_eq!(walk("*/../x"), (vec![], None));
     }
