@@ -66,7 +66,7 @@ impl ExpandHandler<Tail> for Log {
     }
 }
 
-/// Follows the log, at most so many lines. What it saw.
+/// Follows the log for at most `most` lines. Returns the lines.
 async fn follow(log: ActorRef<Log>, from: usize, most: usize, pause: Duration) -> dactor::Result<String> {
     let mut lines = log.expand(Tail { from }).buffer(2).await?;
     let mut seen = Vec::new();
@@ -97,7 +97,7 @@ async fn main() -> dactor::Result<()> {
     }
     println!("leaves after two: {}", leaves.await.expect("it does not panic")?);
 
-    // All producers learn that they should finish; the actor waits for them, and so for the slow consumer.
+    // All producers are asked to finish; the actor waits for them, and so for the slow consumer.
     log.drain();
     for (who, consumer) in [("fast", fast), ("late, from the fifth line", late), ("slow", slow)] {
         println!("{who}: {}", consumer.await.expect("it does not panic")?);

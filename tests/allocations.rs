@@ -1,4 +1,4 @@
-//! Steady state, small message and handler: one heap allocation per tell, and one per ask; interceptors that do nothing
+//! Steady state, small message and handler: one heap allocation per tell, and one per ask; no-op interceptors
 //! add none.
 //!
 //! The counter is global, so there is one test.
@@ -19,7 +19,7 @@ const BURST: u64 = 1_000;
 const PER_TELL: f64 = 1.05;
 const PER_ASK: f64 = 1.05;
 
-/// Adds numbers up, and says so whenever `every` messages have been handled.
+/// Adds numbers up, and notifies after every `every` messages.
 struct Sum {
     total: u64,
     handled: u64,
@@ -101,7 +101,7 @@ fn case(
 ) {
     let name = backend.name();
     let system = System::builder("sums").backend(backend).build().unwrap();
-    // In a task, as in an application, and not in `block_on`, which is a thread of its own.
+    // In a task, as in an application, and not in `block_on`, which has a thread of its own.
     let measured = runtime.block_on(async { tokio::spawn(measure(system, burst, interceptors)).await });
     let (tell, ask) = measured.unwrap();
     let figures = format!(

@@ -1,4 +1,4 @@
-//! A bounded mailbox keeps memory flat, loses nothing that waits for room, and counts what it drops.
+//! A bounded mailbox keeps memory flat, loses no message of a waiting sender, and counts dropped messages.
 //!
 //! The counter is global, so there is one test.
 
@@ -20,10 +20,10 @@ const SENDERS: usize = 8;
 const MESSAGES: u32 = 1_000_000;
 const WARM_UP: u32 = 10_000;
 const MOST_GROWTH: isize = 256 << 10;
-/// How often a sender looks at the length of the queue.
+/// How often a sender checks the length of the queue.
 const LOOK: u32 = 1_000;
 
-/// Expects numbers from each sender in their order.
+/// Checks that the numbers of each sender arrive in FIFO order.
 #[derive(Default)]
 struct Order {
     next: [u32; SENDERS],
@@ -58,7 +58,7 @@ impl Handler<Report> for Order {
     }
 }
 
-/// All senders at once; each sends the same share, on from what it sent before.
+/// All senders at once; each sends the same share, continuing its numbers.
 async fn send_all(order: &ActorRef<Order>, from: u32, messages: u32) {
     let mut senders = JoinSet::new();
     for sender in 0..SENDERS {
@@ -93,7 +93,7 @@ async fn a_million_wait_for_room(system: System) {
     assert_eq!(system.dead_letter_count(), 0, "{backend}");
 }
 
-/// Writes down what it handles.
+/// Records the messages it handles.
 struct Log(Arc<Mutex<Vec<u32>>>);
 impl Actor for Log {}
 
@@ -122,7 +122,7 @@ impl Handler<Hold> for Log {
     }
 }
 
-/// While the actor is held, more messages come than its mailbox holds, by every way that does not ask.
+/// While the actor is held, more messages arrive than its mailbox holds, sent in every way but `ask`.
 async fn what_does_not_fit_is_counted(system: System, overflow: Overflow) {
     const SENT: u32 = 250;
     let fits = CAPACITY as u32;

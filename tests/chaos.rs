@@ -1,5 +1,5 @@
-//! A tree of eleven thousand actors in which everything fails at random: every watch fires once, every budget is kept,
-//! nobody is left without a parent, and nothing is left behind.
+//! A tree of eleven thousand actors with random failures: every watch fires once, every restart budget is
+//! kept, no actor loses its parent, and nothing is leaked.
 //!
 //! The seed is printed; `DACTOR_CHAOS_SEED` repeats a run, `DACTOR_CHAOS_SECONDS` makes it longer (on each backend). The
 //! counter of the heap is global, so there is one test.
@@ -23,20 +23,20 @@ use dactor::{
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Each has as many children, down to the last level.
+/// The number of children per actor, above the last level.
 const FAN: usize = 10;
 const LEVELS: usize = 4;
 const OBSERVERS: usize = 16;
 const DRIVERS: u64 = 4;
 const PATIENCE: Duration = Duration::from_secs(120);
-/// So long that a budget counts all restarts of a life.
+/// Long enough for a budget to count all restarts of an actor.
 const WINDOW: Duration = Duration::from_secs(36_000);
-/// From this long on, everything is expected to happen.
+/// Runs this long are expected to see every kind of event.
 const LONG: Duration = Duration::from_secs(30);
-/// What lazily made buffers of the runtime, the panic machinery and the test itself may keep.
+/// Allowance for lazily created buffers of the runtime, the panic machinery and the test itself.
 const MOST_LEFT: isize = 512 << 10;
 
-/// How many restarts an actor of each level may see.
+/// The restart budget of each level.
 const BUDGETS: [Option<u32>; LEVELS] = [None, Some(6), Some(5), Some(3)];
 
 fn supervision(level: usize) -> Supervision {
@@ -56,17 +56,17 @@ fn supervision(level: usize) -> Supervision {
     })
 }
 
-/// Where the places of a level begin.
+/// The index of the first actor of a level.
 fn first(level: usize) -> usize {
     (1..=level).map(|level| FAN.pow(level as u32)).sum()
 }
 
-/// What the whole run knows.
+/// The shared state of a run.
 struct Chaos {
     random: Mutex<SplitMix64>,
-    /// Nothing goes wrong while the tree is built, and when it is over.
+    /// No failures while the tree is built, and at the end.
     quiet: std::sync::atomic::AtomicBool,
-    /// Who has which place now.
+    /// The current actor at each position.
     places: Vec<Mutex<Option<ActorRef<Node>>>>,
     restarts: Mutex<HashMap<Pid, u32>>,
     wrong: Mutex<Vec<String>>,
@@ -85,7 +85,7 @@ impl Chaos {
         }
     }
 
-    /// Whether something that happens once in so many times happens now.
+    /// `true` once in `once_in` times.
     fn strikes(&self, once_in: u64) -> bool {
         !self.quiet.load(Relaxed) && self.random.lock().unwrap().below(once_in) == 0
     }
@@ -107,9 +107,9 @@ struct Node {
     level: usize,
     place: usize,
     chaos: Arc<Chaos>,
-    /// What `on_error` says next.
+    /// The next directive of `on_error`.
     directive: Directive,
-    /// The children of this instance, each with its place.
+    /// The children of this instance, each with its position.
     children: HashMap<ActorUid, usize>,
 }
 
@@ -134,7 +134,7 @@ impl Node {
                 self.children.insert(child.uid(), place);
             }
             Err(error) => match error.kind() {
-                // It fails over again, and the next instance tries anew.
+                // It fails again, and the next instance retries.
                 ErrorKind::StartFailed => return Err(error.into()),
                 ErrorKind::SystemShutDown => {}
                 kind => self.chaos.wrong(format!("a child was refused: {kind:?}: {error}")),
@@ -207,16 +207,16 @@ impl Actor for Node {
 /// Panics.
 #[derive(Message)]
 struct Accident;
-/// Panics, and that is overlooked.
+/// Panics, and is resumed.
 #[derive(Message)]
 struct Puzzle;
-/// Panics, and that is the end.
+/// Panics, and is stopped.
 #[derive(Message)]
 struct Blunder;
-/// Fails; `on_error` says this.
+/// Fails; `on_error` returns this directive.
 #[derive(Message)]
 struct Mistake(Directive);
-/// How many there are from here downwards.
+/// Counts the actors from here downwards.
 #[derive(Message)]
 #[message(reply = usize)]
 struct Census;
@@ -521,7 +521,7 @@ fn nothing_dies_unnoticed() {
     let ractor = |span| on_runtime("ractor", dactor_ractor::ractor(), dactor_ractor::ractor(), seed, span);
     let kameo = |span| on_runtime("kameo", dactor_kameo::kameo(), dactor_kameo::kameo(), seed, span);
     for (name, run) in [("ractor", &ractor as &dyn Fn(Duration)), ("kameo", &kameo)] {
-        // The first run fills whatever is made once.
+        // The first run initializes everything lazy.
         run(Duration::from_millis(50));
         start_counting();
         run(Duration::from_secs(seconds));

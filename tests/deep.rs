@@ -1,4 +1,4 @@
-//! A tree as deep as a path can name, on a small stack: nothing recurses.
+//! A tree as deep as paths allow, on a small stack: no recursion.
 
 use std::time::Duration;
 
@@ -39,11 +39,11 @@ async fn grow_and_fall(backend: impl Backend) {
     root.wait().await.unwrap();
     assert_eq!(system.actor_count(), 0);
     drop(root);
-    // Now the leaf alone holds all the others.
+    // Now only the leaf holds the other actors.
     drop(leaf);
 }
 
-/// The path of one more would be too long.
+/// One level deeper, the path would be too long.
 async fn too_deep(backend: impl Backend) {
     let system = System::builder("deep").backend(backend).build().unwrap();
     let name = "n".repeat(30_000);

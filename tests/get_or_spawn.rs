@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use dactor::{Actor, ActorRef, Context, ErrorKind, Failure, Handler, Message, Outcome, System};
 
-/// How many live now, how many were made, and how many messages were handled.
+/// The number of live instances, of created ones, and of handled messages.
 #[derive(Default)]
 struct Counts {
     alive: AtomicUsize,
@@ -68,13 +68,13 @@ fn runtime(threads: usize) -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build().unwrap()
 }
 
-/// A million calls take minutes: `DACTOR_GET_OR_SPAWN_REPEATS=100` for the whole.
+/// A million calls take minutes: set `DACTOR_GET_OR_SPAWN_REPEATS=100` for the full run.
 fn repeats() -> usize {
     std::env::var("DACTOR_GET_OR_SPAWN_REPEATS").ok().and_then(|text| text.parse().ok()).unwrap_or(10)
 }
 
 async fn hit(system: System, counts: Arc<Counts>) {
-    // A ref may outlive its actor: the sender learns it, and takes the next one.
+    // A ref may outlive its actor: the sender gets an error, and retries with the next one.
     loop {
         let factory = {
             let counts = counts.clone();
@@ -103,7 +103,7 @@ fn a_thousand_callers_find_one_actor_while_it_is_stopped() {
                                 if let Some(single) = system.get::<Single>("single") {
                                     single.stop();
                                 }
-                                // Without a pause no life would handle anything.
+                                // Without a pause, no incarnation would handle a message.
                                 tokio::time::sleep(Duration::from_micros(500)).await;
                             }
                         })
@@ -132,7 +132,7 @@ fn a_thousand_callers_find_one_actor_while_it_is_stopped() {
     }
 }
 
-/// Looks, spawns and inserts: what a map of conversations does by hand.
+/// Check-then-act, as with a hand-written map of conversations: look up, spawn and insert.
 #[test]
 fn looking_before_spawning_races() {
     for system in systems() {

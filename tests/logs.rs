@@ -1,7 +1,8 @@
-//! Log lines name the actor that they are about, once and at the right level, on every backend.
+//! Log lines name their actor, once and at the right level, on every backend.
 //!
-//! `cargo test --test logs --features ractor/message_span_propogation,kameo/tracing` runs it with what the native crates
-//! do by default: ractor polls an actor inside the span of its waker, kameo logs by itself.
+//! `cargo test --test logs --features ractor/message_span_propogation,kameo/tracing` runs it with the
+//! defaults of the native crates: ractor polls an actor inside the span of its waker, and kameo logs on its
+//! own.
 #![cfg(all(feature = "ractor", feature = "kameo"))]
 
 use std::fmt::Debug;
@@ -79,7 +80,7 @@ impl Lines {
     }
 }
 
-/// Logs in all it does, and tells the next actor from inside its handler.
+/// Logs in every hook and handler, and tells the next actor from inside its handler.
 struct Chatty(Option<ActorRef<Chatty>>);
 
 impl Actor for Chatty {
@@ -184,7 +185,8 @@ fn on_each_backend(test: impl AsyncFn(&dyn Fn() -> dactor::SystemBuilder, &Lines
     }
 }
 
-/// The native handle is taken, so that a wake goes through the native mailbox, and the actor has come to rest.
+/// Takes the native handle, so that a wake goes through the native mailbox, and waits until the actor is
+/// idle.
 async fn at_rest(actor: &ActorRef<Chatty>) {
     assert!(actor.native().is_some());
     for _ in 0..64 {

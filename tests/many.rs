@@ -30,7 +30,7 @@ async fn come_and_go(backend: impl Backend) {
     for _ in 0..ACTORS {
         actors.push(system.spawn(|| Idle).await.unwrap());
     }
-    // Lets the native tasks have their first poll.
+    // Lets the native tasks run their first poll.
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }

@@ -1,4 +1,4 @@
-//! Every Savina benchmark gives the right answer, and ends, on every subject; the sizes are small.
+//! Every Savina benchmark returns the right answer and ends, on every subject, at small sizes.
 
 #[path = "../benches/savina/suite.rs"]
 #[allow(dead_code, reason = "the texts are for the bench's page")]

@@ -1,4 +1,4 @@
-//! A run with the same seed and the same clock is the same run, on every backend.
+//! A run is reproducible with the same seed and clock, on every backend.
 #![cfg(all(feature = "ractor", feature = "kameo"))]
 
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 type Times = Arc<Mutex<Vec<Duration>>>;
 
-/// Notes when each instance starts, and fails.
+/// Records when each instance starts, and fails.
 struct Fragile(Times, Instant);
 
 impl Actor for Fragile {
@@ -31,7 +31,7 @@ impl Handler<Fall> for Fragile {
     }
 }
 
-/// Refuses every message, and notes when.
+/// Refuses every message, and records when.
 struct Busy(Times, Instant);
 
 impl Outbound for Busy {

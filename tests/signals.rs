@@ -1,4 +1,4 @@
-//! The operating system asks the program to end: one call wires it. The signals go to this process, so there is one test.
+//! Shutdown on operating system signals. They go to this process, so there is one test.
 #![cfg(unix)]
 
 use std::pin::pin;
@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What happened, in order.
+/// Events in order.
 #[derive(Clone, Default)]
 struct Journal(Arc<Mutex<Vec<String>>>, Arc<Notify>);
 
@@ -37,7 +37,7 @@ impl Actor for Clerk {
     }
 }
 
-/// Never done; says when it has begun.
+/// Never completes; notifies when it has begun.
 struct Hold(Arc<Notify>);
 
 impl Message for Hold {

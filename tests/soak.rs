@@ -1,5 +1,5 @@
-//! Half a million messages on each backend, with everything that can go wrong going wrong at random: every ask ends
-//! once, every interceptor sees the end of what it has seen begin, and nothing is left behind.
+//! Half a million messages on each backend, with random failures of every kind: every ask ends once, every
+//! interceptor sees the end of each message it saw begin, and nothing is leaked.
 //!
 //! The seed is printed; `DACTOR_SOAK_SEED` repeats a run, `DACTOR_SOAK_MESSAGES` makes it longer. The counter of the heap
 //! is global, so there is one test.
@@ -26,9 +26,9 @@ static ALLOCATOR: Counting = Counting;
 const ACTORS: usize = 8;
 const CLIENTS: u64 = 16;
 const PATIENCE: Duration = Duration::from_secs(300);
-/// What lazily made buffers of the runtime, the panic machinery and the test itself may keep.
+/// Allowance for lazily created buffers of the runtime, the panic machinery and the test itself.
 const MOST_LEFT: isize = 256 << 10;
-/// From so many messages on, every kind of end is expected.
+/// Runs with this many messages are expected to see every kind of end.
 const RARE: u64 = 50_000;
 
 /// The actors, each replaced when it was stopped.
@@ -48,7 +48,7 @@ impl Sailor {
     }
 }
 
-/// Does as it says, and answers with its number.
+/// Follows the order, and answers with its number.
 #[derive(Message)]
 #[message(reply = u64)]
 struct Order(u64, Duty);
@@ -133,7 +133,7 @@ impl Handler<Errand> for Sailor {
     }
 }
 
-/// Counts what begins and what ends.
+/// Counts begun and ended messages.
 #[derive(Clone, Default)]
 struct Tally(Arc<[AtomicU64; 2]>);
 
@@ -163,14 +163,14 @@ impl Outbound for Tally {
     }
 
     fn on_reply(&self, completion: &mut Completion<'_>) {
-        // A message that was told comes back when it was not sent, and is not counted above.
+        // A told message ends here when it was not sent, and is not counted above.
         if completion.mode() == dactor::Mode::Ask {
             self.0[1].fetch_add(1, Relaxed);
         }
     }
 }
 
-/// Refuses, delays and panics now and then.
+/// Refuses, delays and panics at random.
 struct Weather(Mutex<SplitMix64>);
 
 impl Weather {
@@ -351,7 +351,7 @@ fn every_ask_ends_once_and_nothing_is_left() {
         ("ractor", (|seed, messages| run("ractor", dactor_ractor::ractor(), seed, messages)) as fn(u64, u64)),
         ("kameo", |seed, messages| run("kameo", dactor_kameo::kameo(), seed, messages)),
     ] {
-        // The first run fills whatever is made once.
+        // The first run initializes everything lazy.
         run(seed, 2_000);
         start_counting();
         run(seed, messages);

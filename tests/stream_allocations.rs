@@ -1,5 +1,5 @@
-//! Steady state of a stream: at most one heap allocation per 16 items beyond the items' own, and no more memory than the
-//! buffer holds, however fast the producer and however slow the consumer.
+//! Steady state of a stream: at most one heap allocation per 16 items beyond the items' own, and memory
+//! bounded by the buffer, for any speed of producer and consumer.
 //!
 //! The counter is global, so there is one test.
 
@@ -21,7 +21,7 @@ static ALLOCATOR: Counting = Counting;
 const ITEMS: u64 = 100_000;
 const PER_ITEM: f64 = 1.0 / 16.0;
 
-/// Produces beside itself, and counts what it has produced.
+/// Produces in a task, and counts the produced items.
 struct Numbers {
     produced: Arc<AtomicUsize>,
 }
@@ -97,7 +97,7 @@ impl TransformHandler<Same> for Numbers {
     }
 }
 
-/// All items of a stream are counted in, and so is the request.
+/// Counts all items of a stream, and the request.
 macro_rules! allocations {
     ($items:expr) => {{
         start_counting();
@@ -146,7 +146,7 @@ async fn measure(system: System, name: String) {
             blocks.next().await.unwrap().unwrap();
             received += 1;
             let ahead = produced.load(Ordering::SeqCst) - received;
-            // A batch waits beside the buffer.
+            // A batch is held beside the buffer.
             let most = buffer + if batch > 1 { batch } else { 0 };
             assert!(ahead <= most, "{name}: {ahead} items ahead of the consumer with a buffer of {buffer}");
         }
@@ -157,7 +157,7 @@ async fn measure(system: System, name: String) {
         assert!(peak <= most as isize, "{name}: {peak} bytes with a buffer of {buffer}");
         assert!(peak >= (buffer * BLOCK) as isize, "{name}: the buffer is counted, {peak} bytes");
         drop(blocks);
-        // The producer has learnt it when the next one is counted.
+        // The producer has been notified when this count drops.
         while Arc::strong_count(&produced) > 2 {
             tokio::task::yield_now().await;
         }

@@ -1,6 +1,6 @@
-//! Streams that are treated badly: futures dropped at every await, destructors and inputs that panic, producers that are
-//! used after their actor, races of the end with the consumer's leave. Nothing hangs, nothing is lost in silence, and the
-//! actor survives what is not its own failure.
+//! Misused streams: futures dropped at every await, destructors and inputs that panic, producers used after
+//! their actor ended, races between the end and a leaving consumer. Nothing hangs, no item is lost silently,
+//! and the actor survives failures that are not its own.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -17,7 +17,7 @@ use futures_util::{Stream, StreamExt, stream};
 use tokio::sync::Notify;
 use tokio::task::yield_now;
 
-/// What the handler of a stream does, in the hands of a test.
+/// The handler of a stream, as a closure of the test.
 type Script<T> = Box<
     dyn for<'a> FnOnce(
             Producer<T>,
@@ -107,7 +107,7 @@ impl ReduceHandler<Catch> for Victim {
     }
 }
 
-/// Takes everything and gives nothing.
+/// Takes all items and produces none.
 #[derive(Transform)]
 #[message(input = u64, output = u64)]
 struct Swallow;
@@ -179,7 +179,7 @@ impl Handler<Ping> for Victim {
     }
 }
 
-/// Prints no panic that is part of the test.
+/// Hides injected panics.
 fn hide_ordered_panics() {
     static HIDDEN: Once = Once::new();
     HIDDEN.call_once(|| {
@@ -192,7 +192,8 @@ fn hide_ordered_panics() {
     });
 }
 
-/// Runs it on each backend and each flavour of runtime. The actor is not restarted, so that a failure shows.
+/// Runs the test on each backend and each flavour of runtime. The actor is not restarted, so a failure is
+/// visible.
 fn everywhere<F: Future<Output = ()>>(test: impl Fn(System, ActorRef<Victim>) -> F) {
     hide_ordered_panics();
     for threads in [1, 2] {
@@ -223,7 +224,7 @@ fn everywhere<F: Future<Output = ()>>(test: impl Fn(System, ActorRef<Victim>) ->
     }
 }
 
-/// Polls it so many times, letting others run in between. What it gave, unless it was dropped before.
+/// Polls the future this many times, yielding in between. Returns its output, if it completed.
 async fn poll_times<F: Future>(times: usize, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     for _ in 0..times {
@@ -264,7 +265,7 @@ fn sends_that_are_dropped_neither_repeat_nor_reorder_items() {
         for batch in [1, 2, 5] {
             let script = move |mut out: Producer<u64>| async move {
                 for item in 0..200 {
-                    // Dropped after one poll: sent, or not.
+                    // Dropped after one poll, whether sent or not.
                     poll_times(1, out.send(item)).await;
                 }
                 for item in 200..300 {
@@ -452,7 +453,7 @@ fn a_producer_that_is_used_after_its_actor_gets_an_error() {
             assert_eq!(back.message, 3);
             assert_eq!(out.finish().await.unwrap_err().kind(), ErrorKind::ConsumerGone);
         }
-        // The consumer is there, and has not looked yet.
+        // The consumer exists, but has not polled yet.
         let victim = system.spawn(Victim).await.unwrap();
         let kept = Arc::new(Mutex::new(None));
         let keep = kept.clone();
@@ -559,7 +560,7 @@ fn limits_hold_for_a_stream_that_never_pauses() {
         let mut items =
             victim.transform(Swallow, stream::repeat(1)).buffer(10_000).timeout(limit).await.unwrap();
         assert_eq!(items.next().await.unwrap().unwrap_err().kind(), ErrorKind::Timeout);
-        // A limit beyond what a clock can hold is none.
+        // A limit that overflows the clock is no limit.
         let mut items = victim.expand(count(2)).first_within(Duration::MAX).item_within(Duration::MAX).await;
         assert_eq!(items.as_mut().unwrap().next().await.unwrap().unwrap(), 0);
     });
@@ -570,7 +571,7 @@ fn a_forwarded_stream_does_not_end_with_its_forwarder() {
     everywhere(|system, victim| async move {
         let go = Arc::new(Notify::new());
         let wait = go.clone();
-        // It is busy while the request waits in its mailbox.
+        // The actor is busy while the request waits in its mailbox.
         let blocks = run(|out| async move {
             wait.notified().await;
             Ok(out.finish().await?)

@@ -1,6 +1,6 @@
-//! A thousand streams at once on one actor: half of the consumers leave at random moments, and the actor is restarted in
-//! the middle. Every consumer that stays gets its items in order and then exactly one end or one error; afterwards nothing
-//! is left: no item, no task, no memory.
+//! A thousand concurrent streams on one actor: half of the consumers leave at random, and the actor is
+//! restarted in the middle. Every remaining consumer gets its items in order and then exactly one end or one
+//! error; afterwards no item, task or memory is left.
 //!
 //! `STREAM_STORM_SEED` repeats a run. The counter is global, so there is one test.
 
@@ -27,7 +27,7 @@ const ITEMS: u64 = 200;
 
 static LIVE: AtomicIsize = AtomicIsize::new(0);
 
-/// Counts how many of it there are.
+/// Counts its live instances.
 #[derive(Debug)]
 struct Item(u64);
 
@@ -130,7 +130,7 @@ fn numbers() -> impl Stream<Item = Item> + Send + 'static {
     stream::iter(0..ITEMS).map(Item::new)
 }
 
-/// How the consumers fared.
+/// The results of the consumers.
 #[derive(Debug, Default)]
 struct Tally {
     whole: AtomicUsize,
@@ -242,7 +242,7 @@ fn run(backend: &str, seed: u64) {
         println!("{backend}: {tally:?}");
         let ends = [&tally.whole, &tally.interrupted, &tally.left].map(|ends| ends.load(Ordering::SeqCst));
         assert_eq!(ends.iter().sum::<usize>(), STREAMS as usize, "each has one end: {tally:?}");
-        // Producers of consumers that left learn it at their next send.
+        // Producers of consumers that left are notified at their next send.
         let gone = async {
             while tokio::runtime::Handle::current().metrics().num_alive_tasks() > 0
                 || LIVE.load(Ordering::SeqCst) != 0
@@ -267,7 +267,7 @@ fn a_thousand_streams_and_a_restart_leave_nothing_behind() {
     });
     println!("STREAM_STORM_SEED={seed}");
     for backend in ["ractor", "kameo"] {
-        // Whatever is made once per process is made now.
+        // The first run initializes everything lazy.
         run(backend, seed);
         for round in 1..=5 {
             start_counting();

@@ -19,7 +19,7 @@ struct Source {
 
 impl Actor for Source {}
 
-/// What the producer of a stream does.
+/// What the producer of a stream does at the end.
 #[derive(Debug, Clone, Copy)]
 enum Then {
     Finish,
@@ -29,9 +29,9 @@ enum Then {
     Panic,
     /// Never ends.
     Hang,
-    /// Goes on until the consumer is gone.
+    /// Continues until the consumer is gone.
     Endless,
-    /// Produces beside the actor, until it is asked to finish.
+    /// Produces in a task, until it is asked to finish.
     Beside,
     Forward,
 }
@@ -145,7 +145,7 @@ impl Handler<Crash> for Source {
 
 const GRACE: Duration = Duration::from_millis(200);
 
-/// Runs it on each backend and each flavour of runtime.
+/// Runs the test on each backend and each flavour of runtime.
 fn everywhere<F: Future<Output = ()>>(test: impl Fn(System) -> F) {
     for threads in [1, 2] {
         let runtime =
@@ -295,7 +295,7 @@ fn a_consumer_that_is_gone_is_no_failure_of_the_actor() {
         assert_eq!(source.ask(Ping).await.unwrap(), 1);
         assert!(source.is_alive());
         assert_eq!(system.dead_letter_count(), 0);
-        // Its handler is done, and goes on elsewhere.
+        // Its handler has returned; a task continues.
         let items = source.expand(Count(1, Then::Beside)).buffer(4).await.unwrap();
         assert_eq!(source.ask(Ping).await.unwrap(), 1);
         drop(items);

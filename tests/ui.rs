@@ -1,8 +1,8 @@
-//! What the compiler says about common mistakes. The expected texts are in `ui/*.stderr`.
+//! Compiler errors for common mistakes. The expected texts are in `ui/*.stderr`.
 
 use std::process::Command;
 
-/// The texts are rustc's as much as ours, and rustc rewords its part from release to release.
+/// rustc changes its part of the texts from release to release.
 const RECORDED_WITH: &str = "rustc 1.95.";
 
 #[test]

@@ -1,5 +1,5 @@
-//! A stop costs the same, whether its watcher watches a thousand others or ten thousand: counted in allocations, which do
-//! not depend on the machine.
+//! The cost of a stop does not depend on the number of actors its watcher watches, a thousand or ten
+//! thousand: counted in allocations, which do not depend on the machine.
 //!
 //! The counter is global, so there is one test.
 
@@ -50,7 +50,7 @@ impl Handler<Terminated> for Watcher {
     }
 }
 
-/// Allocations until the watcher has heard of all stops.
+/// Allocations until the watcher has been notified of all stops.
 async fn stops(backend: impl Backend, watched: usize) -> usize {
     let system = System::builder("watched").backend(backend).build().unwrap();
     let (done, told) = oneshot::channel();
@@ -60,7 +60,7 @@ async fn stops(backend: impl Backend, watched: usize) -> usize {
         targets.push(system.spawn(Target).await.unwrap());
     }
     watcher.ask(Watch(targets.clone())).await.unwrap();
-    // Lets the native tasks have their first poll.
+    // Lets the native tasks run their first poll.
     for _ in 0..watched {
         tokio::task::yield_now().await;
     }
@@ -80,7 +80,7 @@ fn a_stop_costs_the_same_however_many_are_watched() {
     runtime.block_on(async {
         for backend in ["ractor", "kameo"] {
             let mut counts = Vec::new();
-            // The first one fills whatever is made once.
+            // The first run initializes everything lazy.
             for watched in [FEW, FEW, MANY] {
                 counts.push(match backend {
                     "ractor" => stops(dactor_ractor::ractor(), watched).await,

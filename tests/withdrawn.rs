@@ -1,4 +1,4 @@
-//! Clients that give up on a stuck actor, a million times: its memory stays where it was, and it is killed at once.
+//! Clients give up on a stuck actor a million times: memory stays flat, and a kill takes effect immediately.
 //!
 //! The counter is global, so there is one test.
 
@@ -16,11 +16,11 @@ static ALLOCATOR: Counting = Counting;
 const ASKS: u64 = 1_000_000;
 const RETRIES: u64 = 20_000;
 const CLIENTS: u64 = 100;
-/// Beside what a few thousand messages take.
+/// Allowance beyond the memory of a few thousand messages.
 const FLAT: isize = 2 << 20;
 const AT_ONCE: Duration = Duration::from_millis(100);
 
-/// Never gets past its first message.
+/// Never completes its first message.
 struct Stuck(Arc<Notify>);
 impl Actor for Stuck {}
 
@@ -60,7 +60,7 @@ async fn assert_killed_at_once(actor: &ActorRef<Stuck>) {
     assert!(start.elapsed() < AT_ONCE, "killed in {:?}", start.elapsed());
 }
 
-/// Every thousandth ask stays; the others are dropped in an order that is neither that of the queue nor its reverse.
+/// Every thousandth ask stays; the others are dropped neither in FIFO nor in LIFO order.
 async fn dropped(backend: impl Backend) {
     let actor = stuck(backend).await;
     start_counting();
@@ -83,7 +83,7 @@ async fn dropped(backend: impl Backend) {
     }
 }
 
-/// Clients whose asks time out, and who try again.
+/// Clients whose asks time out, and that retry.
 async fn retried(backend: impl Backend) {
     let actor = stuck(backend).await;
     start_counting();

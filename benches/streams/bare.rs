@@ -1,10 +1,10 @@
-//! The bare channel: what a stream is compared to.
+//! The baseline: a bare channel.
 
 use tokio::sync::mpsc;
 
 use super::CAPACITY;
 
-/// One task sends, the other one receives.
+/// One task sends, another receives.
 pub(super) async fn channel(items: u64) -> u64 {
     let (tx, mut rx) = mpsc::channel(CAPACITY);
     tokio::spawn(async move {
@@ -19,7 +19,7 @@ pub(super) async fn channel(items: u64) -> u64 {
     sum
 }
 
-/// One task sends and receives, the other one doubles.
+/// One task sends and receives, another doubles.
 pub(super) async fn transform(items: u64) -> u64 {
     let (tx, mut input) = mpsc::channel(CAPACITY);
     let (out, mut rx) = mpsc::channel(CAPACITY);

@@ -63,7 +63,7 @@ impl TransformHandler<Double> for Numbers {
     }
 }
 
-/// The sum of what comes.
+/// The sum of the items.
 macro_rules! sum {
     ($items:expr) => {{
         let mut items = $items.buffer(CAPACITY).await.expect("it lives");

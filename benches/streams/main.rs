@@ -1,8 +1,9 @@
-//! What an item of a stream costs, on one thread: against a bare `tokio::sync::mpsc` of the same capacity and the same
-//! number of tasks, and against a message per item on native ractor and kameo.
+//! The cost per item of a stream, on one thread: against a bare `tokio::sync::mpsc` of the same capacity and
+//! with the same number of tasks, and against a message per item on native ractor and kameo.
 //!
-//! Every run moves the same numbers, and its sum is checked. The figure that matters is the ratio to the bare channel,
-//! taken round by round. `expand` and `reduce` are compared to one channel between two tasks, `transform` to two of them.
+//! Every run moves the same numbers, and its sum is checked. The key figure is the ratio to the bare channel,
+//! computed per round. `expand` and `reduce` are compared to one channel between two tasks, `transform` to
+//! two channels.
 //!
 //! ```text
 //! cargo bench --bench streams                # everything; rewrites docs/bench/streams.*
@@ -22,9 +23,9 @@ use std::time::{Duration, Instant};
 
 use bench_harness::{Options, Rounds, Scale};
 
-/// Of every channel.
+/// The capacity of every channel.
 const CAPACITY: usize = 32;
-/// What `.batch` is given.
+/// The argument of `.batch`.
 const BATCH: usize = 32;
 
 /// The timed case.
@@ -54,7 +55,7 @@ impl Case {
         }
     }
 
-    /// Who runs it.
+    /// The subject.
     fn subjects(self) -> &'static [Subject] {
         match self {
             Self::Tell => &[Subject::Bare, Subject::Ractor, Subject::Kameo],

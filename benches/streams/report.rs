@@ -1,4 +1,5 @@
-//! Where the figures go: a table on stdout, JSON for programs, a chart for the docs.
+//! Output of the figures: a table on stdout, JSON, and a chart for the docs.
+//!
 
 use std::io;
 

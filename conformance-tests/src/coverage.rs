@@ -72,7 +72,11 @@ pub static REASONS: &[Reason] = &[
         states: &[State::Starting],
         why: "`on_start` runs in the spawning task, before the native actor exists",
     },
-    Reason { topic: Topic::Native, states: &[State::RuntimeDropped], why: "the native actor no longer exists" },
+    Reason {
+        topic: Topic::Native,
+        states: &[State::RuntimeDropped],
+        why: "the native actor no longer exists",
+    },
 ];
 
 /// The ids of the rules for one cell.

@@ -56,7 +56,7 @@ impl Handler<Find> for Branch {
     }
 }
 
-/// The texts of the selections to try, and the paths of those each found.
+/// The selections to try, and the paths that each found.
 struct Look(Vec<String>);
 
 impl Message for Look {
@@ -89,7 +89,7 @@ struct Planted {
     service: bool,
 }
 
-/// Mostly plain names, any text at all, and some that look like something else.
+/// Mostly plain names, arbitrary text, and some that look like other syntax.
 fn names() -> impl Strategy<Value = Option<String>> {
     let odd = select(vec![
         "user", "system", "temp", "*", "a?", "$1", "..", ".", "...", "", "a b", "%2F", "#7", "%41", "A",

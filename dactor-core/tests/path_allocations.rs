@@ -53,7 +53,7 @@ fn one_allocation_each() {
     live_actors();
 }
 
-/// The path of an actor is made when it is asked for, at once; looking an actor up needs no memory.
+/// The path of an actor is built on demand, in one allocation; a lookup does not allocate.
 fn live_actors() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -72,7 +72,7 @@ fn live_actors() {
 struct Idle;
 impl Actor for Idle {}
 
-/// Keeps actors without ever running them.
+/// Keeps actors without running them.
 #[derive(Default)]
 struct Shelf(Mutex<Vec<Cell>>);
 

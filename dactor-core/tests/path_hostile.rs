@@ -1,4 +1,4 @@
-//! Texts that someone wrote to do harm: each ends in a typed error that says where, after bounded work.
+//! Malicious input: each text ends in a typed error with a position, after bounded work.
 
 use dactor_core::path::{
     ActorPath, ActorPathError, ActorPathParser, ActorSelection, SegmentReason, SelectionPath, UriParser,
@@ -10,7 +10,7 @@ fn user() -> ActorPath {
     "pekko://sys/user/a".parse().unwrap()
 }
 
-/// Whether a text is refused at this byte of this segment for what its escapes stand for.
+/// Where and why the decoded escapes of a segment are refused.
 fn decode_error(result: Result<ActorPath, ActorPathError>) -> (usize, SegmentReason, usize) {
     match result {
         Err(ActorPathError::PercentDecode { index, error }) => (index, error.reason(), error.position()),
@@ -80,7 +80,7 @@ fn ten_megabytes_are_not_read() {
         assert_eq!(user().join(&huge), Err(refused));
         assert_eq!(ActorSelection::parse(&huge), Err(refused));
         assert_eq!(SelectionPath::compile(&huge), Err(refused));
-        // The grammar of URIs has no limit; one pass and no memory suffice.
+        // The URI grammar has no length limit; parsing is one pass without allocations.
         let _ = UriParser::parse(&huge);
     }
 }
@@ -97,7 +97,7 @@ fn depth_is_bounded_by_length() {
     assert_eq!(deepest.join("a"), Err(ActorPathError::TooLong { length }));
     assert_eq!(deepest.resolve("a"), Err(ActorPathError::TooLong { length }));
     assert!(deep(1_000_000).parse::<ActorPath>().is_err());
-    // What parses has room for the guardian that it did not name.
+    // A parsed path has room for the guardian that it omitted.
     let bare = format!("pekko://sys/{}", "a".repeat(ActorPath::LONGEST - 12));
     assert_eq!(bare.parse::<ActorPath>(), Err(ActorPathError::TooLong { length: ActorPath::LONGEST + 5 }));
 }

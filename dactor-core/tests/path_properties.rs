@@ -1,6 +1,6 @@
-//! Laws that hold for every path, and texts that no parser may stumble over.
+//! Properties of all paths, and fuzzed input for the parser.
 //!
-//! `DACTOR_PATH_CASES` sets how many cases each property is tried on.
+//! `DACTOR_PATH_CASES` sets the number of cases per property.
 
 use std::cmp::Ordering;
 use std::collections::hash_map::DefaultHasher;
@@ -25,7 +25,7 @@ fn hold<S: Strategy>(strategy: S, law: impl Fn(S::Value) -> Result<(), TestCaseE
     TestRunner::new(config).run(&strategy, law).unwrap_or_else(|failure| panic!("{failure}"));
 }
 
-/// What paths are made of, and what breaks them.
+/// Building blocks of paths, valid and invalid.
 const TOKENS: &[&str] = &[
     "pekko",
     "pekko.tcp",
@@ -118,7 +118,7 @@ fn nothing_panics_and_what_parses_prints_to_the_same() {
     });
 }
 
-/// A path in parts, and noise that the canonical form is free of.
+/// A path in parts, and noise that the canonical form removes.
 #[derive(Debug, Clone)]
 struct Written {
     scheme: &'static str,
@@ -144,7 +144,7 @@ fn written() -> impl Strategy<Value = Written> {
     ];
     let characters =
         &["a", "Z", "0", "-", "_", ".", "*", "$", "+", ":", "@", "&", "~", "'", "%20", "%2F", "%7e"][..];
-    // A leading `$` and a hidden `..` are refused, and not about the canonical form.
+    // A leading `$` and a hidden `..` are refused, so they are excluded here.
     let name = vec(select(characters), 1..9).prop_map(concat);
     let name = name.prop_map(|name| if PathSegment::new(&name).is_ok() { name } else { "refused".into() });
     (
@@ -212,7 +212,7 @@ fn a_parsed_path_prints_in_canonical_form() {
     });
 }
 
-/// Paths of so few names that many of them are equal.
+/// Paths of few names, so that many of them are equal.
 fn similar_paths() -> impl Strategy<Value = ActorPath> {
     let address = select(
         &["pekko://a", "pekko.tcp://a", "pekko://a@h", "pekko://a@h:1", "pekko://a@h:10", "pekko://b"][..],

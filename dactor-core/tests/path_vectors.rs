@@ -1,4 +1,4 @@
-//! The vectors of the project, run as `examples/path_vectors.rs` runs any file of them.
+//! Runs the project's vectors, as `examples/path_vectors.rs` does for any file.
 
 mod vectors;
 

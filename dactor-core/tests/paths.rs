@@ -1,4 +1,4 @@
-//! What the parser makes of a text, case by case, where the vectors are silent.
+//! Parser cases that the vectors do not cover.
 
 use dactor_core::path::{
     ActorPath, ActorPathError, ActorPathParts, ActorPathScheme, ActorUid, AuthorityReason, Guardian,

@@ -1,5 +1,5 @@
-//! What can be checked by reading the sources: the keys of an error's context are documented in one place, on
-//! `Error::context`, and a run can be replayed.
+//! Checks on the sources: the context keys of errors are documented in one place, on `Error::context`, and a
+//! run can be replayed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -49,7 +49,7 @@ fn every_key_is_documented() {
     assert!(unused.is_empty(), "in the table, and used nowhere: {unused:?}");
 }
 
-/// What differs from run to run: a clock that a test cannot drive, and a table in the order of a random hasher.
+/// Sources of nondeterminism: a clock that a test cannot drive, and a table in the order of a random hasher.
 #[test]
 fn a_run_can_be_replayed() {
     let mut files = Vec::new();

@@ -1,4 +1,4 @@
-//! When a cell that is run by turns goes back to its host, seen from the adapter's side: polled by hand.
+//! When a cell that is run by turns returns to its host, polled by hand as an adapter would.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -91,14 +91,14 @@ impl Bench {
         }
     }
 
-    /// Tells once: how often that woke the host and the waker.
+    /// Tells once, and returns how often that woke the host and the waker.
     fn tell(&self) -> (usize, usize) {
         let before = (self.host.0.load(Ordering::SeqCst), self.waker.0.load(Ordering::SeqCst));
         self.actor.tell(Add).unwrap();
         (self.host.0.load(Ordering::SeqCst) - before.0, self.waker.0.load(Ordering::SeqCst) - before.1)
     }
 
-    /// Lets the worker run dry, and gives how often that woke the waker.
+    /// Lets the worker become idle, and returns how often that woke the waker.
     async fn run_dry(&self) -> usize {
         let before = self.waker.0.load(Ordering::SeqCst);
         for _ in 0..4 {

@@ -2,7 +2,7 @@ use dactor_core::ActorRef;
 
 use crate::DactorActor;
 
-/// The way from a dactor ref to kameo.
+/// Access from a dactor ref to its kameo actor.
 pub trait KameoInterop {
     /// The native ref, when the actor runs on kameo and has started.
     fn kameo(&self) -> Option<&kameo::actor::ActorRef<DactorActor>>;

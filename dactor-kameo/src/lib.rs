@@ -1,7 +1,7 @@
 //! Runs dactor actors on [kameo](https://docs.rs/kameo).
 //!
-//! Every dactor actor is a kameo actor that keeps its cell running between native signals. [`KameoInterop`]
-//! gives the native ref, for links and supervision.
+//! Every dactor actor is a kameo actor that runs its cell between native signals. [`KameoInterop`] returns
+//! the native ref, for links and supervision.
 
 mod backend;
 mod interop;

@@ -11,13 +11,13 @@ use kameo::actor::{ActorId, ActorRef, WeakActorRef};
 use kameo::error::{ActorStopReason, PanicError};
 use kameo::mailbox::{MailboxReceiver, Signal};
 
-/// The kameo actor that a cell lives in.
+/// The kameo actor that hosts a cell.
 #[derive(Debug)]
 pub struct DactorActor {
     cell: Cell,
 }
 
-/// Why kameo's loop is left other than normally.
+/// Why kameo's loop ended abnormally.
 #[derive(Debug)]
 pub enum Abnormal {
     /// The actor was killed.
@@ -30,7 +30,7 @@ impl fmt::Display for Abnormal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Killed => f.write_str("killed"),
-            // kameo keeps the text alone: with the causes.
+            // kameo keeps only the text, so it includes the causes.
             Self::Failed(error) => write!(f, "{error:#}"),
         }
     }
@@ -48,7 +48,7 @@ impl Actor for DactorActor {
         Ok(Self { cell })
     }
 
-    /// Where kameo waits for its next signal, the cell runs.
+    /// Runs the cell while kameo waits for its next signal.
     async fn next(
         &mut self,
         _: WeakActorRef<Self>,
@@ -75,7 +75,7 @@ impl Actor for DactorActor {
         }))
     }
 
-    /// A linked actor's end is no reason to end: kameo's default would stop this one.
+    /// The end of a linked actor must not end this one, as kameo's default would.
     async fn on_link_died(
         &mut self,
         _: WeakActorRef<Self>,
@@ -85,14 +85,14 @@ impl Actor for DactorActor {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Runs after a native stop or kill, too: then the cell still has its own end before it.
+    /// Also runs after a native stop or kill, when the cell has not ended yet.
     async fn on_stop(&mut self, _: WeakActorRef<Self>, reason: ActorStopReason) -> Result<(), Abnormal> {
         self.cell.end(match reason {
             ActorStopReason::Killed => NativeEnd::Kill,
             _ => NativeEnd::Drain,
         });
         match self.cell.run().await {
-            // kameo has this failure as its reason, and would log it again as an error of the hook.
+            // kameo already has this failure as its reason, and would log it again as an error of the hook.
             Exit::Failed(_) if matches!(reason, ActorStopReason::Panicked(_)) => Ok(()),
             Exit::Failed(error) => Err(Abnormal::Failed(error)),
             Exit::Normal | Exit::Killed => Ok(()),
@@ -100,7 +100,7 @@ impl Actor for DactorActor {
     }
 }
 
-/// The kameo actor as its senders see it.
+/// The kameo actor, as seen by its senders.
 pub(crate) struct KameoHandle {
     actor: ActorRef<DactorActor>,
 }

@@ -28,7 +28,9 @@ impl Subject for OnKameo {
 impl NativeProbe for OnKameo {
     fn supports(&self, capability: Capability) -> Result<(), &'static str> {
         match capability {
-            Capability::NativeStopNow => Err("kameo's only stop, `stop_gracefully`, handles queued messages first"),
+            Capability::NativeStopNow => {
+                Err("kameo's only stop, `stop_gracefully`, handles queued messages first")
+            }
             _ => Ok(()),
         }
     }

@@ -1,5 +1,6 @@
 //! Derive macros of dactor: [`Message`](macro@Message), and for streams [`Expand`](macro@Expand),
-//! [`Reduce`](macro@Reduce) and [`Transform`](macro@Transform). Everything they write can be written by hand.
+//! [`Reduce`](macro@Reduce) and [`Transform`](macro@Transform). The generated code can also be written by
+//! hand.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -9,9 +10,9 @@ use syn::{DeriveInput, Ident, Path, Type, parse_quote};
 ///
 /// | attribute | meaning | default |
 /// | --- | --- | --- |
-/// | `#[message(reply = T)]` | what the handler answers | `()` |
+/// | `#[message(reply = T)]` | the reply type | `()` |
 /// | `#[message(debug)]` | dead letters show the message's `Debug` text | they show its type only |
-/// | `#[message(priority = High)]` | the lane it travels in: `Low`, `Normal` or `High` | `Normal` |
+/// | `#[message(priority = High)]` | the priority lane: `Low`, `Normal` or `High` | `Normal` |
 /// | `#[message(abort)]` | a running handler is dropped when its asker gives up | it finishes |
 /// | `#[message(crate = path)]` | where the trait is found | `::dactor` |
 ///
@@ -38,7 +39,7 @@ pub fn derive_expand(input: proc_macro::TokenStream) -> proc_macro::TokenStream 
 /// | attribute | meaning | default |
 /// | --- | --- | --- |
 /// | `#[message(item = T)]` | the items that come with the request | required |
-/// | `#[message(reply = T)]` | what the handler answers | `()` |
+/// | `#[message(reply = T)]` | the reply type | `()` |
 /// | `#[message(debug)]`, `#[message(priority = High)]`, `#[message(crate = path)]` | as for `Message` | |
 #[proc_macro_derive(Reduce, attributes(message))]
 pub fn derive_reduce(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
@@ -57,13 +58,13 @@ pub fn derive_transform(input: proc_macro::TokenStream) -> proc_macro::TokenStre
     derive(input, &TRANSFORM)
 }
 
-/// A trait that is derived: its name, the associated types that an attribute sets, and the flags that it knows.
+/// A derived trait: its name, the associated types set by attributes, and its flags.
 struct Derived {
     name: &'static str,
-    /// Attribute, associated type, and whether it is `()` unless set.
+    /// Attribute, associated type, and whether it defaults to `()`.
     types: &'static [(&'static str, &'static str, bool)],
     flags: &'static [&'static str],
-    /// The attributes, for the error about another one.
+    /// The known attributes, for error messages.
     known: &'static str,
 }
 
@@ -97,7 +98,7 @@ fn derive(input: proc_macro::TokenStream, derived: &Derived) -> proc_macro::Toke
     implement(&input, derived).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// What the attributes say.
+/// The parsed attributes.
 struct Attributes {
     types: Vec<Option<Type>>,
     flags: Vec<&'static str>,

@@ -25,8 +25,8 @@ impl Backend for Ractor {
     fn spawn(&self, cell: Cell) -> Result<()> {
         let refused =
             |error: &dyn std::fmt::Display| Err(Error::new(ErrorKind::Backend).because(error.to_string()));
-        // ractor's spawn waits only for `pre_start`, and ours does not wait; without the `unconstrained` it
-        // could be tokio's budget that makes it.
+        // ractor's spawn waits only for `pre_start`, and ours does not wait; without `unconstrained`, tokio's
+        // coop budget could make it pend.
         let spawning = pin!(tokio::task::unconstrained(ActorRuntime::spawn(None, CellActor::new(cell), ())));
         match spawning.poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(_)) => Ok(()),

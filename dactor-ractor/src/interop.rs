@@ -1,7 +1,7 @@
 use dactor_core::ActorRef;
 use ractor::ActorCell;
 
-/// The way from a dactor ref to ractor.
+/// Access from a dactor ref to its ractor actor.
 pub trait RactorInterop {
     /// The native cell, when the actor runs on ractor and has started.
     fn ractor(&self) -> Option<&ActorCell>;

@@ -1,7 +1,7 @@
 //! Runs dactor actors on [ractor](https://docs.rs/ractor).
 //!
-//! Every dactor actor is a ractor actor whose messages are empty: each one is a turn of the actor's cell.
-//! [`RactorInterop`] gives the native cell, for links, process groups and monitors.
+//! Every dactor actor is a ractor actor with empty messages: each one runs a turn of the actor's cell.
+//! [`RactorInterop`] returns the native cell, for links, process groups and monitors.
 
 mod backend;
 mod interop;

@@ -5,10 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use dactor_core::spi::{Cell, Exit, NativeEnd, TurnEnd};
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SupervisionEvent};
 
-/// The ractor actor that a cell lives in.
+/// The ractor actor that hosts a cell.
 ///
-/// The cell is in the actor value, not in its `State`: on a kill the state travels in the supervisor's event
-/// and would be dropped whenever that is.
+/// The cell is in the actor value, not in its `State`: on a kill, the state is moved into the supervisor's
+/// event and would be dropped with it.
 pub(crate) struct CellActor {
     cell: Mutex<Cell>,
 }
@@ -18,7 +18,7 @@ impl CellActor {
         Self { cell: Mutex::new(cell) }
     }
 
-    /// Only the actor's own task comes here, so the lock is always free.
+    /// Only the actor's own task takes the lock, so it is never contended.
     fn cell(&self) -> MutexGuard<'_, Cell> {
         self.cell.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -58,7 +58,7 @@ impl Actor for CellActor {
         self.turn(&myself).await
     }
 
-    /// A supervised or linked actor's end is no reason to end: ractor's default would stop this one.
+    /// The end of a supervised or linked actor must not end this one, as ractor's default would.
     async fn handle_supervisor_evt(
         &self,
         _: ActorRef<()>,
@@ -68,14 +68,14 @@ impl Actor for CellActor {
         Ok(())
     }
 
-    /// Runs after a native stop or drain, too: then the cell still has its own end before it.
+    /// Also runs after a native stop or drain, when the cell has not ended yet.
     async fn post_stop(&self, myself: ActorRef<()>, (): &mut ()) -> Result<(), ActorProcessingErr> {
         self.cell().end(NativeEnd::Stop);
         match poll_fn(|cx| self.cell().poll_run(cx)).await {
             Exit::Normal => Ok(()),
             Exit::Failed(error) => Err(error.into()),
             Exit::Killed => {
-                // ractor reports a kill only of work that it interrupts itself.
+                // ractor reports a kill only for work that it interrupts itself.
                 myself.kill();
                 pending().await
             }
@@ -83,7 +83,7 @@ impl Actor for CellActor {
     }
 }
 
-/// The ractor actor as its senders see it.
+/// The ractor actor, as seen by its senders.
 struct RactorHandle {
     actor: ActorRef<()>,
 }

@@ -1,4 +1,4 @@
-//! What the long random tests share.
+//! Shared code of the long random tests.
 
 // By path: a dependency on the conformance kit would switch the core's testkit on for all tests of this package.
 #[path = "../../conformance-tests/src/random/splitmix.rs"]
@@ -12,7 +12,7 @@ pub(crate) fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|text| text.parse().ok())
 }
 
-/// Prints no panic that is part of the test.
+/// Hides injected panics.
 pub(crate) fn hide_ordered_panics() {
     let loud = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {

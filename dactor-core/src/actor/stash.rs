@@ -73,9 +73,7 @@ impl<A: Actor> Context<A> {
             }
             Some(None) => {
                 let error = core.error(ErrorKind::Unsupported, M::type_name());
-                return Err(error
-                    .with("because", "the current message has another reply type")
-                    .into());
+                return Err(error.with("because", "the current message has another reply type").into());
             }
         }
         self.promised = true;

@@ -65,7 +65,8 @@ impl RateLimit {
     #[must_use]
     pub fn new(messages: u32, period: Duration) -> Self {
         let messages = NonZeroU32::new(messages).expect("a rate limit needs at least one message");
-        let quota = Quota::with_period(period / messages.get()).expect("a rate limit needs a period above zero");
+        let quota =
+            Quota::with_period(period / messages.get()).expect("a rate limit needs a period above zero");
         Self::of(quota.allow_burst(messages))
     }
 

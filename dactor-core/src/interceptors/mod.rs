@@ -7,10 +7,7 @@
     feature = "metrics",
     doc = "| [`Metrics`] | counts and times, through the `metrics` facade | [`Metrics::install`] |"
 )]
-#![cfg_attr(
-    feature = "rate-limit",
-    doc = "| [`RateLimit`] | a rate limit | inbound or outbound |"
-)]
+#![cfg_attr(feature = "rate-limit", doc = "| [`RateLimit`] | a rate limit | inbound or outbound |")]
 //! | [`Breaker`] | a circuit breaker for a failing actor | outbound |
 //! | [`DefaultTimeout`] | a deadline for asks that set none | outbound |
 //! | [`Retry`] | retries asks that fail with a temporary error | not registered: it is called |

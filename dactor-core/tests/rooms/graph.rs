@@ -1,4 +1,4 @@
-//! Which module uses which, and which room.
+//! The dependencies between modules, and between rooms.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! The rooms of the core: the folders of `src`, from the bottom to the top. A module uses its own room and those below it;
-//! what cannot be so is listed in `exceptions.rs` with its reason.
+//! The rooms of the core: the folders of `src`, from the bottom to the top. A module uses its own room and
+//! those below it; exceptions are listed in `exceptions.rs` with their reasons.
 //!
 //! This reads the paths (`crate::…`, `super::…`) in the sources, without tests and comments, and draws the picture in
 //! `ARCHITECTURE.md`. After a change:
@@ -37,8 +37,8 @@ const ROOMS: [&str; 12] = [
     "system",
 ];
 
-/// How many modules are in the largest dependency cycle: 50 before there were rooms. It may shrink, and then this number
-/// does.
+/// The number of modules in the largest dependency cycle: 50 before there were rooms. If it shrinks, lower
+/// this number.
 const LARGEST_CYCLE: usize = 33;
 
 fn sources() -> Source {
@@ -55,7 +55,7 @@ fn no_module_uses_a_room_above_its_own() {
     let new: Vec<_> = upward.iter().filter(|(module, room)| !is_listed(module, room)).collect();
     assert!(
         new.is_empty(),
-        "these modules use a room above their own, as (module, room): {new:#?}\nMove what is used to a lower room. \
+        "these modules use a room above their own, as (module, room): {new:#?}\nMove the used item to a lower room. \
          If it belongs where it is, add an exception with its reason to tests/rooms/exceptions.rs."
     );
     for exception in EXCEPTIONS {

@@ -6,7 +6,7 @@ use std::path::Path;
 /// The modules of the crate by their paths, such as `["kernel", "task"]`; the crate itself is empty.
 pub(crate) struct Source {
     modules: BTreeMap<Vec<String>, Module>,
-    /// What the crate exports, and where that is defined.
+    /// The exports of the crate, and where they are defined.
     exports: BTreeMap<String, Vec<String>>,
 }
 

@@ -1,14 +1,13 @@
-//! Whether what came is what was expected.
+//! Compares a result with the expected one.
 
 use serde_json::{Value, json};
 
-/// What a case turned into when the API refused it: the names under which the vectors know the error, and
-/// where.
+/// The result of a refused case: the names of the error in the vectors, and its position.
 pub(super) fn refused(names: &[&str], index: Option<usize>, reason: Option<&str>, position: usize) -> Value {
     json!({ "refused": names, "index": index, "reason": reason, "pos": position })
 }
 
-/// Compares field by field. What came may have more fields than were expected, which depend on the case.
+/// Compares field by field. The result may have more fields than expected.
 pub(super) fn holds(case: &Value, got: &Value) -> bool {
     let expected = &case["expect"];
     let error = expected.get("seed_error").or_else(|| expected.get("error"));
@@ -30,13 +29,13 @@ pub(super) fn holds(case: &Value, got: &Value) -> bool {
 fn has(got: &Value, expected: &Value) -> bool {
     match expected {
         Value::Object(fields) => fields.iter().all(|(name, value)| got.get(name) == Some(value)),
-        // A name that is good without further ado.
+        // A valid name.
         Value::Bool(true) if got.is_object() => got.get("refused").is_none(),
         _ => got == expected,
     }
 }
 
-/// Where the vectors give the exception of another implementation, any error will do.
+/// Where the vectors give the exception of another implementation, any error matches.
 fn is_refused(got: &Value, error: &str) -> bool {
     let Some(names) = got["refused"].as_array() else { return false };
     error.ends_with("Exception") || names.iter().any(|name| name == error)

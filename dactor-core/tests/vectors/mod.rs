@@ -12,11 +12,11 @@ mod uris;
 
 use serde_json::Value;
 
-/// What came of a file.
+/// The result of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     pub(crate) passed: usize,
-    /// One line for each case that failed: its id, the input, what was expected and what came.
+    /// One line for each failed case: its id, the input, the expected and the actual result.
     pub(crate) failures: Vec<String>,
 }
 

@@ -359,6 +359,10 @@ mod tests {
             assert!(!error.clone().perhaps_handled().unhandled().may_have_been_handled(), "{kind:?}");
             assert!(error.unhandled().perhaps_handled().may_have_been_handled(), "{kind:?}");
         }
-        assert_eq!(TABLE.last().map(|(kind, ..)| *kind), Some(K::Unsupported), "the table includes the last kind");
+        assert_eq!(
+            TABLE.last().map(|(kind, ..)| *kind),
+            Some(K::Unsupported),
+            "the table includes the last kind"
+        );
     }
 }

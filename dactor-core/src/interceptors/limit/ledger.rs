@@ -212,11 +212,7 @@ mod tests {
         assert_eq!([0; 3].map(|now| wait(&mut ledger, now)), [0; 3]);
         assert_eq!(wait(&mut ledger, 1), T - 1);
         ledger.refund(2);
-        assert_eq!(
-            wait(&mut ledger, 1),
-            T - 1,
-            "the slot of the refunded message, behind the waiting one"
-        );
+        assert_eq!(wait(&mut ledger, 1), T - 1, "the slot of the refunded message, behind the waiting one");
     }
 
     /// No order of charges and refunds admits more messages than a limiter that sees only the admitted ones.

@@ -51,12 +51,20 @@ fn a_name_is_taken_until_its_child_is_gone() {
     assert_eq!(family.add(second.clone(), 0), Err(Refused::NameTaken));
     assert_eq!(family.child("a").unwrap().pid(), first.meta.pid());
     family.remove(second.meta.pid());
-    assert_eq!(family.child("a").unwrap().pid(), first.meta.pid(), "a refused child does not change the table");
+    assert_eq!(
+        family.child("a").unwrap().pid(),
+        first.meta.pid(),
+        "a refused child does not change the table"
+    );
     family.remove(first.meta.pid());
     assert!(family.child("a").is_none() && family.has_children());
     family.add(second.clone(), 0).unwrap();
     let order: Vec<_> = family.children().iter().map(|child| child.pid()).collect();
-    assert_eq!(order, [second.meta.pid(), nameless.meta.pid()], "in spawn order, not in order of registration");
+    assert_eq!(
+        order,
+        [second.meta.pid(), nameless.meta.pid()],
+        "in spawn order, not in order of registration"
+    );
     family.close();
     assert_eq!(family.add(first, 0), Err(Refused::ParentStopped));
 }

@@ -66,7 +66,11 @@ fn only_a_restart_is_charged() {
     let restart = |record: &mut Record| supervision.decision(Directive::Restart, record, now, 0.0);
     assert_eq!(restart(&mut record), Decision::Restart { after: Duration::ZERO });
     assert_eq!(restart(&mut record), Decision::Exhausted);
-    assert_eq!(restart(&mut record), Decision::Exhausted, "a refused restart is not charged, and does not help");
+    assert_eq!(
+        restart(&mut record),
+        Decision::Exhausted,
+        "a refused restart is not charged, and does not help"
+    );
 }
 
 #[test]
