@@ -3,8 +3,8 @@
 //! ```text
 //!   after · every · idle_timeout ─► table ── the earliest ─► one sleep ── its waker ─► Mailbox::call
 //!                                     ▲                                                    │ between two messages
-//!             still wanted? set again │                                                    ▼
-//!                       handler ◄─────┴────── mailbox ◄── a tick at the back, without need of room
+//!                cancelled? re-armed? │                                                    ▼
+//!                       handler ◄─────┴────── mailbox ◄── a tick at the back, regardless of the bound
 //! ```
 
 mod key;
@@ -166,7 +166,7 @@ impl<A: Actor> Context<A> {
             let key = key.unwrap_or_else(|| TimerKey::unnamed(None));
             let error = Error::new(ErrorKind::InvalidTimer).about(&**core);
             let error = error.with("message", M::type_name()).with("timer", key);
-            return Err(error.with("because", "its time is zero"));
+            return Err(error.with("because", "its duration is zero"));
         }
         let timers = self.timers.get_or_insert_with(|| Box::new(Exclusive::new(Timers::new())));
         Ok(timers.get().set(key, time, plan, M::type_name(), core))

@@ -72,12 +72,12 @@ impl<A: Actor> ActorRef<A> {
     /// # use dactor_core::{Actor, ActorRef, Message, Result, SentTo};
     /// # async fn ways<A: Actor, M: SentTo<A> + Message<Reply = u64> + Clone>(actor: ActorRef<A>, message: M) -> Result<()> {
     /// # let (first, second, third) = (message.clone(), message.clone(), message);
-    /// // To a task, sent now: the pending reply borrows nothing.
+    /// // Send now, await in a task: the pending reply borrows nothing.
     /// let replied = tokio::spawn(actor.ask(first).enqueue()?);
-    /// // To a task, sent when that runs: the task has a ref of its own.
+    /// // Send and await in a task, which owns a ref.
     /// let asker = actor.clone();
     /// let asked = tokio::spawn(async move { asker.ask(second).await });
-    /// // Several at once need no more than the refs.
+    /// // Several asks in the same task only borrow the refs.
     /// let all = futures_util::future::join_all([&actor].map(|actor| actor.ask(third.clone()))).await;
     /// # Ok(()) }
     /// ```

@@ -76,7 +76,7 @@ impl Failure {
 ///
 /// fn amount(text: Option<&'static str>) -> Outcome<u64> {
 ///     let text = text.ok_or("no amount").or_fail()?; // a text
-///     let cents: u64 = text.parse()?; // a standard error needs no more than `?`
+///     let cents: u64 = text.parse()?; // a standard error needs only `?`
 ///     checked(cents).or_fail() // a boxed error
 /// }
 ///

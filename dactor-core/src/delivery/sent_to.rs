@@ -34,7 +34,7 @@ pub trait SentTo<A: Actor>: Message + sealed::Sealed<A> {
         Self: Sized;
     /// Handles the message as a told one. The receipt is dropped when it has been handled.
     #[doc(hidden)]
-    #[expect(private_interfaces, reason = "only this crate makes a context")]
+    #[expect(private_interfaces, reason = "only this crate creates a context")]
     fn handle_told<'a>(self, context: DispatchContext<'a, A>, receipt: impl Send + 'a) -> Running<'a>;
 }
 
@@ -58,7 +58,7 @@ impl<A: Accepts<M>, M: Message> SentTo<A> for M {
         Envelope::forward(self, headers, asker)
     }
 
-    #[expect(private_interfaces, reason = "only this crate makes a context")]
+    #[expect(private_interfaces, reason = "only this crate creates a context")]
     fn handle_told<'a>(self, context: DispatchContext<'a, A>, receipt: impl Send + 'a) -> Running<'a> {
         handle_told(context, self, Headers::default(), receipt)
     }

@@ -23,7 +23,7 @@ use crate::{Error, Header, Headers, Pid};
 /// ```
 /// use dactor_core::{Delivery, Inbound, Verdict};
 ///
-/// /// Lets one type of message pass.
+/// /// Admits one message type.
 /// struct Only(&'static str);
 ///
 /// impl Inbound for Only {
@@ -68,7 +68,7 @@ pub trait Inbound: Send + Sync + 'static {
 /// use dactor_core::{About, Around, Inbound, Next};
 /// use tokio::time::Instant;
 ///
-/// /// Says how long a handler took.
+/// /// Prints how long a handler took.
 /// struct Watch;
 ///
 /// impl Inbound for Watch {

@@ -217,7 +217,7 @@ impl<'a> InboundGuard<'a> {
         let error = match panic {
             Some(panic) => broken(&self.about, panic),
             None => error(&self.about, ErrorKind::Dropped)
-                .with("because", "an interceptor did not await it to its end"),
+                .with("because", "an interceptor did not await the handler to its end"),
         };
         self.of_scopes(error.perhaps_handled())
     }

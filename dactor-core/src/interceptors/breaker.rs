@@ -12,7 +12,7 @@ use crate::{Completion, Delivery, Error, Header, Outbound, Verdict};
 /// through as a probe.
 ///
 /// ```text
-///   Closed ── so many failures in a row ──► Open ── the pause is over ──► HalfOpen: one ask probes
+///   Closed ── consecutive failures ───────► Open ── the pause is over ──► HalfOpen: one ask probes
 ///     ▲                                      ▲                              │
 ///     │                                      └──────── it fails ────────────┤
 ///     └──────────────────────────────────────────── it succeeds ────────────┘

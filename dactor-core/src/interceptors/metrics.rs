@@ -57,9 +57,9 @@ impl Metrics {
 fn describe() {
     describe_counter!("dactor_messages_handled_total", "Messages whose handler succeeded");
     describe_counter!("dactor_messages_failed_total", "Messages that ended with an error");
-    describe_histogram!("dactor_queue_seconds", Unit::Seconds, "From the sending of a message to its turn");
-    describe_histogram!("dactor_handling_seconds", Unit::Seconds, "How long a handler took");
-    describe_gauge!("dactor_mailbox_depth", "Messages waiting behind the one taken last");
+    describe_histogram!("dactor_queue_seconds", Unit::Seconds, "Time from send to the start of handling");
+    describe_histogram!("dactor_handling_seconds", Unit::Seconds, "Duration of a handler");
+    describe_gauge!("dactor_mailbox_depth", "Mailbox length when an actor last took a message");
     describe_gauge!("dactor_actors_live", "Actors that have started and not ended");
     describe_counter!("dactor_actors_spawned_total", "Actors that have started");
     describe_counter!("dactor_actors_stopped_total", "Actors that have ended");

@@ -1,11 +1,11 @@
 //! Parents and children.
 //!
 //! ```text
-//!          /user                 a child is in its parent's family from its birth until it has settled,
-//!          │                     and holds its parent: no child outlives it unseen
+//!          /user                 a child is in its parent's family from its spawn until its teardown,
+//!          │                     and holds a reference to its parent
 //!   ┌──────┴─────┐
-//!   pool         cache           failure: the supervision of the parent decides over the child,
-//!   │                            and over its siblings where the scope says so
+//!   pool         cache           failure: the parent's supervision strategy decides about the child,
+//!   │                            and about its siblings, depending on the scope
 //!   ├── worker-1
 //!   └── worker-2                 escalation: the parent fails in turn
 //! ```

@@ -26,7 +26,7 @@ impl Limit {
     pub(crate) fn check(self) -> Result<Option<Self>> {
         if self.capacity == 0 {
             let error = Error::new(ErrorKind::InvalidCapacity).with("capacity", 0);
-            return Err(error.with("because", "a mailbox that holds nothing could never deliver"));
+            return Err(error.with("because", "the capacity must be at least one"));
         }
         self.shed.map(Shed::check).transpose()?;
         Ok((self != Self::NONE).then_some(self))

@@ -53,7 +53,7 @@ fn a_push_wakes_an_idle_cell_once() {
     assert_eq!(kind(mailbox.push(2, Normal)), "nothing");
     assert_eq!(mailbox.len(), 2);
     assert_eq!(taken(&mailbox), [1, 2]);
-    assert_eq!(kind(mailbox.push(3, Normal)), "nothing", "the turn goes on");
+    assert_eq!(kind(mailbox.push(3, Normal)), "nothing", "the turn continues");
     assert_eq!(taken(&mailbox), [3]);
     assert_eq!(mailbox.take(&mut Queue::new(), Park::Native), Taken::Parked);
     assert_eq!(kind(mailbox.push(4, Normal)), "host");
@@ -78,7 +78,7 @@ fn what_comes_before_the_launch_is_due_at_it() {
 
     let running = Mailbox::new(None);
     assert_eq!(running.take(&mut Queue::new(), Park::Pending(noop_waker_ref())), Taken::Parked);
-    assert_eq!(kind::<()>(Ok(running.launch())), "nothing", "its host runs it already");
+    assert_eq!(kind::<()>(Ok(running.launch())), "nothing", "its host is already running it");
     assert_eq!(kind(running.push(1, Normal)), "waker");
 }
 

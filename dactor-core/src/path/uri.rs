@@ -41,7 +41,7 @@ impl<'a> UriParts<'a> {
     ///
     /// let base = UriParser::parse("http://a/b/c/d;p?q").unwrap();
     /// assert_eq!(base.resolve("../g").unwrap(), "http://a/b/g");
-    /// // Unlike later RFCs, this one keeps what leads above the root.
+    /// // Unlike later RFCs, this one keeps a `..` above the root.
     /// assert_eq!(base.resolve("../../../g").unwrap(), "http://a/../g");
     /// ```
     pub fn resolve(&self, reference: &str) -> Result<String, UriError> {

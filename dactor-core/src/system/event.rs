@@ -176,7 +176,7 @@ impl Events {
 
     /// A reply of a handler that had already deferred it: the deferred reply takes precedence.
     pub(crate) fn reply_dropped(&self, target: &dyn Labelled, message: &'static str) {
-        tracing::warn!(parent: None, actor = %target.label(), message_type = message, "a handler returned a reply after it had deferred it: the deferred reply stands");
+        tracing::warn!(parent: None, actor = %target.label(), message_type = message, "a handler returned a reply after deferring it: the deferred reply takes precedence");
     }
 
     pub(crate) fn dead_letter(

@@ -39,7 +39,7 @@ impl System {
     /// ```
     /// # use dactor_core::{Actor, ActorPath, ActorRef, System};
     /// # fn found<A: Actor>(system: &System, actor: &ActorRef<A>) {
-    /// let text = actor.path().to_string(); // to a log, a file, another program
+    /// let text = actor.path().to_string(); // for a log, a file, another program
     /// let path: ActorPath = text.parse().unwrap();
     /// assert_eq!(&system.actor_at::<A>(&path).unwrap(), actor);
     /// # }

@@ -83,7 +83,7 @@ impl Phases {
         for phase in phases {
             if phase.name.is_empty() || plans.iter().any(|plan| plan.phase.name == phase.name) {
                 let why =
-                    if phase.name.is_empty() { "its name is empty" } else { "there is one of this name" };
+                    if phase.name.is_empty() { "its name is empty" } else { "the name is not unique" };
                 return Err(invalid(&phase.name).with("because", why));
             }
             plans.push(Plan { phase, tasks: Vec::new(), begun: false });
@@ -100,7 +100,7 @@ impl Phases {
         let known = || plans.iter().map(|plan| &*plan.phase.name).collect::<Vec<_>>().join(" ");
         let Some(at) = plans.iter().position(|plan| plan.phase.name == phase) else {
             return Err(
-                invalid(phase).with("because", format!("there is none of this name, only: {}", known()))
+                invalid(phase).with("because", format!("there is no such phase, only: {}", known()))
             );
         };
         let plan = &mut plans[at];

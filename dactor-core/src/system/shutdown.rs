@@ -70,7 +70,7 @@ impl System {
     /// # struct Quit; impl Message for Quit { type Reply = (); type Access = dactor_core::Exclusive; }
     /// impl Handler<Quit> for Supervisor {
     ///     async fn handle(&mut self, _: Quit, ctx: &mut Context<Self>) -> Outcome<()> {
-    ///         // Begins the shutdown; `AskedItself` says that it cannot be awaited here.
+    ///         // Begins the shutdown; `AskedItself` means that it cannot be awaited here.
     ///         let _ = ctx.system().shutdown().await;
     ///         Ok(())
     ///     }

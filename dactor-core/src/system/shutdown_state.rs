@@ -128,7 +128,7 @@ impl Running {
         shutdown.report_losses();
         let result = shutdown.report().result(&self.0);
         if let Err(error) = &result {
-            tracing::warn!(%error, "the shutdown was not complete");
+            tracing::warn!(%error, "the shutdown was incomplete");
         }
         shutdown.stage.send_replace(Stage::Done(result));
     }
@@ -192,7 +192,7 @@ fn failure(actor: &Arc<dyn DynActor>) -> String {
         let causes = iter::successors(Some(error), |&error| error.source());
         Some(causes.map(ToString::to_string).collect::<Vec<_>>().join(": "))
     };
-    contain(text).ok().flatten().unwrap_or_else(|| "an error whose text cannot be had".to_owned())
+    contain(text).ok().flatten().unwrap_or_else(|| "an error whose text panics".to_owned())
 }
 
 /// The first ten, and how many more there are.

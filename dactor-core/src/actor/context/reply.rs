@@ -105,7 +105,7 @@ impl<A: Actor> Context<A> {
             Some(Some(sink)) => Some(sink),
             Some(None) => {
                 let error = to.core.error(ErrorKind::Unsupported, M::type_name());
-                let because = "its reply is of another type than the one asked for";
+                let because = "its reply type differs from the one asked for";
                 return Err(error.with("because", because).into());
             }
         };

@@ -103,7 +103,7 @@ pub trait ReduceHandler<M: Reduce>: Actor {
 ///         mut out: Producer<u64>,
 ///         _: &mut Context<Self>,
 ///     ) -> Outcome<()> {
-///         // Beside the actor, which is free for its next message.
+///         // In a task: the actor is free for its next message.
 ///         tokio::spawn(async move {
 ///             while let Some(Ok(number)) = numbers.next().await {
 ///                 if out.send(number * 2).await.is_err() {

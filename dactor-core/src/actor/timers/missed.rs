@@ -8,9 +8,9 @@ use tokio::time::Instant;
 /// For a period of one second, and a handler that is busy from 1 s to 3.5 s:
 ///
 /// ```text
-///   Burst    1  . . . . 3.5 3.5  4   5        all ticks come, as fast as they are handled, until it has caught up
-///   Delay    1  . . . . 3.5     4.5     5.5   the period counts anew from the late tick
-///   Skip     1  . . . . 3.5      4   5        what was missed is left out
+///   Burst    1  . . . . 3.5 3.5  4   5        all missed ticks follow immediately, until it has caught up
+///   Delay    1  . . . . 3.5     4.5     5.5   the schedule starts over at the late tick
+///   Skip     1  . . . . 3.5      4   5        missed ticks are skipped
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]

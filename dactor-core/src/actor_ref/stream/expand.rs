@@ -144,7 +144,7 @@ pub(crate) fn checked<M: Message>(
         return Ok(buffer);
     }
     let error = crate::Error::new(crate::ErrorKind::InvalidCapacity).about(target).with("message", request);
-    Err(error.with("buffer", 0).with("because", "a stream without a buffer could never deliver an item"))
+    Err(error.with("buffer", 0).with("because", "the buffer must hold at least one item"))
 }
 
 impl<'a, M: Expand> IntoFuture for Expanding<'a, M> {

@@ -207,7 +207,7 @@ fn one_who_gives_up_while_the_message_is_refused_has_the_message_or_the_refusal(
             GivenUp::Withdrawn(Question) => false,
             other => unreachable!("{other:?}"),
         };
-        assert_eq!(mailbox.join().unwrap(), refused, "who refuses knows whether the asker was told");
+        assert_eq!(mailbox.join().unwrap(), refused, "the refusal knows whether the asker was answered");
         assert!(!is_answered(&reply));
         refused
     });

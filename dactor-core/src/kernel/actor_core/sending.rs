@@ -58,7 +58,7 @@ impl<A: Actor> ActorCore<A> {
         };
         match M::take_back(envelope) {
             Some(message) => Err(SendError { message, reason }),
-            None => unreachable!("a told message comes back as what it was"),
+            None => unreachable!("a refused tell returns its message unchanged"),
         }
     }
 

@@ -44,7 +44,7 @@ impl<A: Actor> ActorTask<A> {
                 let error =
                     error(core, ErrorKind::Failed).with("message", message).because_shared(failed.shared());
                 let error = match status {
-                    ReplyStatus::Deferred => error.with("because", "it had deferred its reply, which stands"),
+                    ReplyStatus::Deferred => error.with("because", "the handler had already deferred its reply"),
                     _ => error,
                 };
                 if status != ReplyStatus::Delivered {
@@ -145,7 +145,7 @@ impl<A: Actor> ActorTask<A> {
     }
 
     fn supervision_panicked(&self, panic: &Panic) {
-        tracing::warn!(actor = %self.teardown.core.label(), %panic, "a supervision panicked");
+        tracing::warn!(actor = %self.teardown.core.label(), %panic, "a supervision strategy panicked");
     }
 
     /// Decides about this actor, and informs the affected siblings.

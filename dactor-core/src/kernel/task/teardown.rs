@@ -72,7 +72,7 @@ impl<A: Actor> Teardown<A> {
         // A host that panics on wake must not keep the waiters from being notified.
         let tell = || meta.watchers().end(&self.core.clone().into_labelled(), &reason);
         if let Err(panic) = contain(tell) {
-            tracing::warn!(actor = %self.core.label(), %panic, "a watcher could not be told");
+            tracing::warn!(actor = %self.core.label(), %panic, "a watcher could not be notified");
         }
         meta.announce_end();
         meta.system().registry().left();

@@ -91,7 +91,7 @@ fn a_batch_is_limited_and_leaves_withdrawn_asks_behind() {
     let mut taken = take(&mailbox);
     assert_eq!(taken.len(), 3 * BATCH / 4);
     withdraw(&mailbox, &asks[1]);
-    assert_eq!(mailbox.len(), 750 - taken.len(), "what was taken is not in the mailbox");
+    assert_eq!(mailbox.len(), 750 - taken.len(), "taken messages are not in the mailbox");
     while taken.len() < 750 {
         taken.extend(take(&mailbox));
     }
@@ -133,7 +133,7 @@ fn those_in_line_move_up() {
     asks[2..99].iter().rev().for_each(|ask| withdraw(&mailbox, ask));
     assert!(mailbox.lock().bound.as_ref().unwrap().in_line() <= 4);
     withdraw(&mailbox, &asks[0]);
-    assert_eq!(mailbox.len(), 1, "the next was let in");
+    assert_eq!(mailbox.len(), 1, "the next sender was admitted");
     assert_eq!(take(&mailbox), [1]);
     assert_eq!(take(&mailbox), [99]);
     assert!(mailbox.push(told(100), Normal).is_ok());
@@ -148,7 +148,7 @@ fn shedding_goes_by_what_is_wanted() {
     assert!(mailbox.push(asks[0].clone(), Normal).is_ok() && mailbox.push(asks[1].clone(), Normal).is_ok());
     assert!(matches!(mailbox.push(told(9), Normal), Err(Refusal::Overloaded(..))));
     withdraw(&mailbox, &asks[0]);
-    assert_eq!(held(&mailbox), 2, "thrown away, behind the notice");
+    assert_eq!(held(&mailbox), 2, "removed, behind the notice");
     assert!(mailbox.push(asks[2].clone(), Normal).is_ok());
     withdraw(&mailbox, &asks[2]);
     assert!(mailbox.push(asks[3].clone(), Low).is_ok());

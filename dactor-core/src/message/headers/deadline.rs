@@ -30,7 +30,7 @@ impl Deadline {
     pub(super) fn decode(text: &str) -> Result<Self> {
         match text.parse() {
             Ok(left) => Ok(Self::after(Duration::from_millis(left))),
-            Err(error) => Err(invalid(Self::NAME, "it is no number of milliseconds").because(error)),
+            Err(error) => Err(invalid(Self::NAME, "it is not a number of milliseconds").because(error)),
         }
     }
 }

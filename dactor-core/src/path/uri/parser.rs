@@ -20,7 +20,7 @@ impl UriParser {
     /// let server = uri.server().unwrap();
     /// assert_eq!((server.user_info, server.host, server.port), (Some("bank"), "[::1]", Some(2552)));
     ///
-    /// // A relative reference is no URI. The error says where it stopped.
+    /// // A relative reference is not a URI. The error has the position.
     /// assert_eq!(UriParser::parse("a b").unwrap_err().position(), 0);
     /// assert_eq!(UriParser::parse("x://h/a b").unwrap_err().position(), 7);
     /// ```

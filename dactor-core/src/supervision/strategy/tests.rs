@@ -86,7 +86,7 @@ fn a_long_wait_is_no_quiet_window() {
     }
     now += SECOND;
     let decision = supervision.decision(Directive::Restart, &mut record, now + SECOND * 8, 0.0);
-    assert_eq!(decision, Decision::Restart { after: SECOND }, "and a quiet one is");
+    assert_eq!(decision, Decision::Restart { after: SECOND }, "a quiet period resets the backoff");
     let absurd = Supervision::one_for_one().backoff(Backoff::exponential(Duration::MAX, Duration::MAX));
     let decision = absurd.decision(Directive::Restart, &mut record, now, 0.0);
     assert_eq!(decision, Decision::Restart { after: Duration::MAX });
