@@ -7,20 +7,20 @@
 //! 1. [`Backend::spawn`] creates the native actor around the cell, on the tokio runtime it is called in. It
 //!    calls [`Cell::bind`] **before it returns** and before the cell is run for the first time.
 //! 2. One task runs the cell, in one of two ways:
-//!    - *resident*: a runtime that lets a future live inside the actor polls [`Cell::poll_run`] from the start,
-//!      unasked, to its end;
+//!    - *resident*: a runtime that lets a future live inside the actor polls [`Cell::poll_run`] from the start
+//!      to its end, without waiting for a wake;
 //!    - *by turns*: a runtime whose actors only react to messages runs one [`Cell::poll_turn`] for each
-//!      [`NativeHandle::wake`], and obeys the [`TurnEnd`]. A turn too many does no harm.
-//! 3. A cell that has ended says how ([`Exit`]). The native actor ends, too, and **reports a failure as a
+//!      [`NativeHandle::wake`], and obeys the [`TurnEnd`]. An extra turn is harmless.
+//! 3. A cell that has ended returns its [`Exit`]. The native actor ends, too, and **reports a failure as a
 //!    failure** to native supervisors.
-//! 4. When the native runtime ends the actor from outside, the adapter says so with [`Cell::end`] (or an [`Ender`]) and
-//!    goes on running the cell to its end if it still can, or drops it. Dropping is always safe: it counts as a kill,
-//!    answers every asker and tells every waiter. A cell must not be kept alive or forgotten after its native
+//! 4. When the native runtime ends the actor from outside, the adapter calls [`Cell::end`] (or [`Ender::end`]) and
+//!    runs the cell to its end if it still can, or drops it. Dropping is always safe: it counts as a kill,
+//!    answers every asker and notifies every waiter. A cell must not be kept alive or forgotten after its native
 //!    actor.
 //! 5. The death of a native peer or child must not end the actor; on some runtimes that needs an override.
 //!
 //! The conformance suite checks all of this: an adapter that passes it is correct. The adapter guide in the
-//! repository's `docs` builds one from nothing.
+//! repository's `docs` builds one from scratch.
 
 pub use crate::kernel::backend::{Backend, NativeHandle};
 pub use crate::kernel::cell::{Cell, Ender, Exit, ExitTeller, ExitWatch, NativeEnd, TurnEnd, exit_watch};

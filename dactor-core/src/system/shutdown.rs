@@ -26,8 +26,9 @@ const KILLED_WITHIN: Duration = Duration::from_secs(1);
 
 impl System {
     /// Graceful shutdown: ends every actor within the [grace period](crate::SystemBuilder::grace). Actors
-    /// drain for up to half of it, are then stopped, and from three quarters on, actors that others wait for
-    /// are killed. From the drain on, spawning fails. The [phases](crate::SystemBuilder::phase) run before
+    /// drain for up to half of it, are then stopped, and from three quarters on, hanging actors are killed,
+    /// leaves of the tree first. From the drain on, spawning fails. The
+    /// [phases](crate::SystemBuilder::phase) run before
     /// and after.
     ///
     /// While draining, actors accept messages that other actors send in handlers and hooks, and refuse
