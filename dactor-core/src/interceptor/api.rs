@@ -43,7 +43,7 @@ pub trait Inbound: Send + Sync + 'static {
         Verdict::Continue
     }
 
-    /// A future to run around the handler, if any. Called for every message. Without a scope, a message needs
+    /// The scope to run around the handler, if any. Called for every message. Without a scope, a message needs
     /// no allocation for its interceptors.
     fn scope(&self) -> Option<&dyn Around> {
         None

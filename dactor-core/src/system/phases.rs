@@ -82,8 +82,7 @@ impl Phases {
         let mut plans: Vec<Plan> = Vec::with_capacity(phases.len());
         for phase in phases {
             if phase.name.is_empty() || plans.iter().any(|plan| plan.phase.name == phase.name) {
-                let why =
-                    if phase.name.is_empty() { "its name is empty" } else { "the name is not unique" };
+                let why = if phase.name.is_empty() { "its name is empty" } else { "the name is not unique" };
                 return Err(invalid(&phase.name).with("because", why));
             }
             plans.push(Plan { phase, tasks: Vec::new(), begun: false });
@@ -99,9 +98,7 @@ impl Phases {
         let mut plans = self.lock();
         let known = || plans.iter().map(|plan| &*plan.phase.name).collect::<Vec<_>>().join(" ");
         let Some(at) = plans.iter().position(|plan| plan.phase.name == phase) else {
-            return Err(
-                invalid(phase).with("because", format!("there is no such phase, only: {}", known()))
-            );
+            return Err(invalid(phase).with("because", format!("there is no such phase, only: {}", known())));
         };
         let plan = &mut plans[at];
         if plan.begun {

@@ -44,7 +44,9 @@ impl<A: Actor> ActorTask<A> {
                 let error =
                     error(core, ErrorKind::Failed).with("message", message).because_shared(failed.shared());
                 let error = match status {
-                    ReplyStatus::Deferred => error.with("because", "the handler had already deferred its reply"),
+                    ReplyStatus::Deferred => {
+                        error.with("because", "the handler had already deferred its reply")
+                    }
                     _ => error,
                 };
                 if status != ReplyStatus::Delivered {
