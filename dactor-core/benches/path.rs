@@ -1,6 +1,6 @@
-//! What paths cost: `cargo bench -p dactor-core --bench path`
+//! The cost of paths: `cargo bench -p dactor-core --bench path`
 //!
-//! A row is the median of several rounds, in nanoseconds and allocations for one operation.
+//! A row is the median of several rounds, in nanoseconds and allocations per operation.
 
 use std::any::Any;
 use std::hint::black_box;
@@ -18,7 +18,7 @@ static ALLOCATOR: Counting = Counting;
 const ROUNDS: usize = 15;
 
 fn main() {
-    // Without `--bench` cargo is only making sure that it runs.
+    // Without `--bench` this is only a smoke test.
     let repetitions = if std::env::args().any(|argument| argument == "--bench") { 200_000 } else { 100 };
     let local = "pekko://bank/user/branch/account-42";
     let remote =
@@ -36,12 +36,12 @@ fn main() {
     let pattern = SegmentPattern::new("account-*").expect("a pattern");
     row("match `account-*`", repetitions, || pattern.matches(black_box("account-42")));
     for alive in [100, 100_000] {
-        // Without `--bench` there is no need for a crowd.
+        // Without `--bench`, few actors are enough.
         lookups(alive.min(repetitions), repetitions);
     }
 }
 
-/// The way from a path to an actor and back, among so many live actors: flat.
+/// Lookup of an actor by path and back, among many live actors: the cost must be constant.
 fn lookups(alive: u32, repetitions: u32) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     runtime.block_on(async {
@@ -69,7 +69,8 @@ fn lookups(alive: u32, repetitions: u32) {
 struct Idle;
 impl Actor for Idle {}
 
-/// Keeps actors without ever running them.
+/// Keeps actors without running them.
+///
 #[derive(Default)]
 struct Shelf(Mutex<Vec<Cell>>);
 
@@ -79,15 +80,15 @@ impl Backend for Shelf {
     }
 
     fn spawn(&self, cell: Cell) -> Result<()> {
-        cell.bind(Nothing);
+        cell.bind(NoopHandle);
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(cell);
         Ok(())
     }
 }
 
-struct Nothing;
+struct NoopHandle;
 
-impl NativeHandle for Nothing {
+impl NativeHandle for NoopHandle {
     fn native(&self) -> &(dyn Any + Send + Sync) {
         self
     }
