@@ -1,7 +1,7 @@
 use std::fmt;
 
 use crate::Actor;
-use crate::base::panic::discard;
+use crate::base::panic::discard_from;
 
 /// What an actor is spawned from: a value, or a factory that can make it again.
 ///
@@ -63,8 +63,9 @@ impl<A> Factory<A> {
         self.instance.as_mut()
     }
 
-    pub(crate) fn take(&mut self) -> Option<A> {
-        self.instance.take()
+    /// Drops the instance under a guard.
+    pub(crate) fn drop_instance(&mut self) {
+        discard_from(&mut self.instance);
     }
 
     /// Whether there is a factory to make another instance.
@@ -76,8 +77,8 @@ impl<A> Factory<A> {
 /// Both are the user's, and each is dropped under a guard of its own: a cell may be dropped by anyone.
 impl<A> Drop for Factory<A> {
     fn drop(&mut self) {
-        discard(self.instance.take());
-        discard(self.make.take());
+        discard_from(&mut self.instance);
+        discard_from(&mut self.make);
     }
 }
 
