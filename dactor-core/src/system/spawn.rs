@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use crate::actor::factory::Factory;
 use crate::actor::stash;
 use crate::interceptor::chain::extend;
-use crate::kernel::actor_core::{ActorCore, ActorMeta, DynActor};
+use crate::kernel::actor_core::{ActorCore, ActorMeta, DynActor, Identity};
 use crate::kernel::cell::Cell;
 use crate::kernel::cycles::Start;
 use crate::kernel::live_path::check_name;
@@ -201,14 +201,19 @@ impl<A: Actor> Plan<A> {
             // A message to this actor says who sent it.
             outbound.get_or_insert_with(|| Arc::new([]));
         }
-        let meta = ActorMeta::new(
-            self.name.clone(),
-            self.system.clone(),
-            self.guardian,
-            self.parent.clone(),
-            outbound,
-        )?;
-        let core = Arc::new(ActorCore { mailbox: Mailbox::new(limit), meta });
+        let identity =
+            Identity::new(self.name.as_deref(), &self.system, self.guardian, self.parent.as_deref())?;
+        let core = Arc::new(ActorCore {
+            mailbox: Mailbox::new(limit),
+            meta: ActorMeta::new(
+                identity,
+                self.name.clone(),
+                self.system.clone(),
+                self.guardian,
+                self.parent.clone(),
+                outbound,
+            ),
+        });
         let registration = self.system.register(core.clone(), self.generation)?;
         let Some(factory) = self.factory.take() else { unreachable!("a spawn registers once") };
         let inbound = extend(self.system.inbound(), mem::take(&mut self.inbound));

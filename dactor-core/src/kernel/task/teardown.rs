@@ -72,9 +72,9 @@ impl<A: Actor> Teardown<A> {
         }
     }
 
+    /// The actor has ended, and is [closed](Self::close).
     pub(super) fn settle(&mut self, reason: StopReason) {
         let Some(registration) = self.registration.take() else { return };
-        self.close();
         let meta = &self.core.meta;
         // None are left, unless this is dropped from outside.
         if self.has_children() {
@@ -103,12 +103,16 @@ impl<A: Actor> Teardown<A> {
 
 impl<A: Actor> Drop for Teardown<A> {
     fn drop(&mut self) {
+        if self.registration.is_none() {
+            return;
+        }
         // A panic that got past all guards is a failure, never a kill without a word.
         let reason = if std::thread::panicking() {
             StopReason::Failed(error(&*self.core, ErrorKind::Panicked).with("in", "the actor's own loop"))
         } else {
             StopReason::Killed
         };
+        self.close();
         self.settle(reason);
     }
 }
