@@ -63,14 +63,25 @@ impl<A: Actor> Context<A> {
     }
 
     /// Drops the state that belongs to the instance. The stash is kept for the next instance.
+    #[inline]
     pub(crate) fn drop_instance_state(&mut self) {
         self.cancel_timers();
-        self.streams = None;
+        if self.streams.is_some() {
+            self.streams = None;
+        }
         self.fail_streams();
     }
 
     /// Fails the streams that this instance answers.
+    #[inline]
     fn fail_streams(&mut self) {
+        if self.open_streams.is_some() {
+            self.fail_open_streams();
+        }
+    }
+
+    #[cold]
+    fn fail_open_streams(&mut self) {
         if let Some(open) = self.open_streams.take() {
             let error = Error::new(ErrorKind::Interrupted).about(&self.myself);
             open.fail_all(&error.with("because", "the instance that answered the stream is gone"));
@@ -89,16 +100,23 @@ impl<A: Actor> Context<A> {
     }
 
     /// The actor ends: refuses stashed messages.
+    #[inline]
     pub(crate) fn close(&mut self) {
         self.drop_instance_state();
         self.abandon();
     }
 
     /// Drops the message during which the actor was killed.
+    #[inline]
     fn abandon(&mut self) {
         if let Err(panic) = self.finish_message() {
-            tracing::warn!(actor = %self.myself.core.label(), %panic, "a destructor panicked");
+            self.report_panic(&panic);
         }
+    }
+
+    #[cold]
+    fn report_panic(&self, panic: &Panic) {
+        tracing::warn!(actor = %self.myself.core.label(), %panic, "a destructor panicked");
     }
 
     /// Records the lane of the next message: read only when the message is stashed.

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use crate::Actor;
-use crate::base::panic::discard;
+use crate::base::panic::discard_from;
 
 /// What an actor is spawned from: a value, or a factory, which allows restarts.
 ///
@@ -64,8 +64,9 @@ impl<A> Factory<A> {
         self.instance.as_mut()
     }
 
-    pub(crate) fn take(&mut self) -> Option<A> {
-        self.instance.take()
+    /// Drops the instance under a guard.
+    pub(crate) fn drop_instance(&mut self) {
+        discard_from(&mut self.instance);
     }
 
     /// Whether a factory can create another instance.
@@ -77,8 +78,8 @@ impl<A> Factory<A> {
 /// Both are user values, each dropped under its own panic guard: a backend may drop a cell at any time.
 impl<A> Drop for Factory<A> {
     fn drop(&mut self) {
-        discard(self.instance.take());
-        discard(self.make.take());
+        discard_from(&mut self.instance);
+        discard_from(&mut self.make);
     }
 }
 

@@ -46,7 +46,22 @@ pub(crate) fn contain<T>(call: impl FnOnce() -> T) -> Result<T, Panic> {
 }
 
 /// Drops a user value where no actor can fail because of it. A panic of its destructor is logged.
+#[inline]
 pub(crate) fn discard<T>(value: T) {
+    if mem::needs_drop::<T>() {
+        drop_guarded(value);
+    }
+}
+
+/// The same for a value that may be gone already: then there is no guard to set up.
+#[inline]
+pub(crate) fn discard_from<T>(place: &mut Option<T>) {
+    if let Some(value) = place.take() {
+        discard(value);
+    }
+}
+
+fn drop_guarded<T>(value: T) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
         tracing::warn!(of = type_name::<T>(), panic = text_of(&*payload), "a destructor panicked");
         // The payload of a panicking destructor is forgotten, or this could recurse forever.
@@ -85,22 +100,25 @@ impl<F: Future> Future for Contained<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut code = self.project().code;
-        let polled = contain(|| match code.as_mut().as_pin_mut() {
-            Some(code) => code.poll(cx),
-            None => unreachable!("a future is polled to its end once"),
-        });
-        let output = match polled {
-            Ok(Poll::Pending) => return Poll::Pending,
-            Ok(Poll::Ready(output)) => output,
-            Err(panic) => return Poll::Ready(Err(panic)),
-        };
-        Poll::Ready(match contain(|| code.set(None)) {
-            Ok(()) => Ok(output),
-            Err(panic) => {
-                discard(output);
-                Err(panic)
+        // Outside the guard: a panic of the future's destructor must not drop the output while it unwinds.
+        let mut output = None;
+        let polled = contain(|| {
+            let Some(running) = code.as_mut().as_pin_mut() else {
+                unreachable!("it is polled to its end once")
+            };
+            if let Poll::Ready(ready) = running.poll(cx) {
+                output = Some(ready);
+                code.set(None);
             }
-        })
+        });
+        match (polled, output) {
+            (Ok(()), None) => Poll::Pending,
+            (Ok(()), Some(output)) => Poll::Ready(Ok(output)),
+            (Err(panic), output) => {
+                discard(output);
+                Poll::Ready(Err(panic))
+            }
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::span;
 
 pub(crate) use self::dyn_actor::DynActor;
-pub(crate) use self::meta::ActorMeta;
+pub(crate) use self::meta::{ActorMeta, Identity};
 pub(crate) use self::refusal::Delivered;
 use crate::base::current::Entered;
 use crate::base::label::Labelled;

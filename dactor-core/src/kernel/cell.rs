@@ -7,7 +7,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use crate::base::panic::{contain, discard};
+use crate::base::panic::{contain, discard_from};
 use crate::kernel::actor_core::{ActorFuture, ActorMeta, DynActor};
 use crate::kernel::backend::NativeHandle;
 use crate::kernel::turn::{Mode, Progress};
@@ -195,7 +195,7 @@ fn poll(
             Ok(Poll::Ready(())) => {}
             Err(panic) => tracing::error!(actor = %actor.label(), %panic, "an actor's loop panicked"),
         }
-        discard(future.take());
+        discard_from(future);
     }
     Poll::Ready(meta.stop_reason().map_or(Exit::Killed, Exit::from))
 }
@@ -203,7 +203,7 @@ fn poll(
 /// A panic of the actor must not unwind into the runtime that drops the cell.
 impl Drop for Cell {
     fn drop(&mut self) {
-        discard(self.future.take());
+        discard_from(&mut self.future);
     }
 }
 

@@ -107,14 +107,17 @@ impl Family {
         children.by_pid.get(children.names.get(name)?).cloned()
     }
 
-    /// Refuses further children and requests.
-    pub(crate) fn close(&self) {
+    /// Lets nobody in any more, and listens to nobody. Whether there are children.
+    pub(crate) fn close(&self) -> bool {
         let mut inner = self.lock();
         inner.closed = true;
-        let dropped = inner.children.as_mut().map(|children| mem::take(&mut children.requests));
+        let Some(children) = &mut inner.children else { return false };
+        let has_children = !children.by_pid.is_empty();
+        let dropped = mem::take(&mut children.requests);
         drop(inner);
         // A failure is a user value: dropped outside the lock.
         drop(dropped);
+        has_children
     }
 
     /// Whether the actor is waiting for its children to end.

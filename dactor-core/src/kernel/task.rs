@@ -29,9 +29,9 @@ use self::teardown::Teardown;
 use crate::actor::factory::Factory;
 use crate::actor::stream::open::OpenStreams;
 use crate::base::label::Labelled;
-use crate::base::panic::{contain, discard};
+use crate::base::panic::{contain, discard_from};
 use crate::interceptor::chain::Chain;
-use crate::kernel::actor_core::ActorCore;
+use crate::kernel::actor_core::{ActorCore, ActorFuture};
 use crate::kernel::family::{all_ended, signal_all};
 use crate::kernel::registry::Registration;
 use crate::kernel::stopping::drive;
@@ -61,20 +61,20 @@ pub(crate) fn actor_future<A: Actor>(
     supervision: Option<Supervision>,
     inbound: Chain<dyn Inbound>,
     stash: usize,
-) -> impl Future<Output = ()> + Send {
+) -> ActorFuture {
     let ctx = Context::new(core.clone(), stash);
     let teardown = Teardown::new(core, registration);
     let supervision = supervision.map(Box::new);
     let mut task = ActorTask { factory, ctx, supervision, record: None, inbound, teardown };
-    async move {
+    Box::pin(async move {
         let reason = task.run().await;
         task.close();
-        if task.has_children() {
+        if task.teardown.has_children() {
             Box::pin(task.kill_children()).await;
         }
-        discard(task.factory.take());
+        task.factory.drop_instance();
         task.teardown.settle(reason);
-    }
+    })
 }
 
 /// A running actor. The instance is dropped before the teardown runs.
@@ -92,8 +92,8 @@ struct ActorTask<A: Actor> {
 /// User values given at spawn, each dropped under its own panic guard.
 impl<A: Actor> Drop for ActorTask<A> {
     fn drop(&mut self) {
-        discard(self.supervision.take());
-        discard(self.inbound.take());
+        discard_from(&mut self.supervision);
+        discard_from(&mut self.inbound);
     }
 }
 
@@ -125,7 +125,7 @@ impl<A: Actor> ActorTask<A> {
             StopReason::Drained => Ending::Drain,
             StopReason::Stopped | StopReason::Failed(_) => Ending::Stop,
         };
-        if self.has_children() && Box::pin(self.stop_children(ending)).await.is_err() {
+        if self.teardown.has_children() && Box::pin(self.stop_children(ending)).await.is_err() {
             return StopReason::Killed;
         }
         if sound { self.stop(reason).await } else { reason }
@@ -160,10 +160,6 @@ impl<A: Actor> ActorTask<A> {
         let children = self.teardown.core.meta.family().children();
         signal_all(&children, Ending::Kill);
         all_ended(&children).await;
-    }
-
-    fn has_children(&self) -> bool {
-        self.teardown.core.meta.family().has_children()
     }
 
     /// Stops the children, with their hooks, and waits for them. An actor that no other actor waits for

@@ -33,8 +33,9 @@ enum State {
     Ended,
 }
 
+/// All watches of one actor.
 #[derive(Default)]
-struct Watches {
+pub(crate) struct Watches {
     /// Notified in spawn order, so that a single-threaded program is reproducible.
     by_watcher: BTreeMap<Pid, Watch>,
 }
@@ -75,14 +76,20 @@ impl Watchers {
         matches!(*self.lock(), State::Nobody)
     }
 
-    /// Notifies every watcher, once. The reason has been set before.
-    pub(crate) fn end(&self, who: &Arc<dyn Labelled>, reason: &StopReason) {
-        // Outside the lock: a watcher may be woken, and may watch another actor.
-        let before = mem::replace(&mut *self.lock(), State::Ended);
-        if let State::Some(watches) = before {
-            for Watch { watcher, number } in watches.by_watcher.into_values() {
-                watcher.notice(who.clone(), reason.clone(), number);
-            }
+    /// Takes no more watches. Those that there were are to be told, once; the reason can be read already.
+    pub(crate) fn end(&self) -> Option<Box<Watches>> {
+        match mem::replace(&mut *self.lock(), State::Ended) {
+            State::Some(watches) => Some(watches),
+            State::Nobody | State::Ended => None,
+        }
+    }
+}
+
+impl Watches {
+    /// Tells all of them. The lock is not held: a watcher may be woken, and it may watch another actor.
+    pub(crate) fn tell(self, who: &Arc<dyn Labelled>, reason: &StopReason) {
+        for Watch { watcher, number } in self.by_watcher.into_values() {
+            watcher.notice(who.clone(), reason.clone(), number);
         }
     }
 }

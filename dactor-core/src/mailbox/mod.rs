@@ -101,6 +101,7 @@ pub(crate) struct Mailbox<T> {
 
 impl<T: Item> Mailbox<T> {
     /// An open mailbox of a cell that is not in its host yet.
+    #[inline]
     pub(crate) fn new(limit: Option<Limit>) -> Self {
         let bound = limit.map(|limit| Box::new(Bound::new(limit)));
         let inner = Inner {

@@ -56,6 +56,12 @@ impl<T: Item> Inner<T> {
         Some(popped)
     }
 
+    /// Accepts nothing any more, and wakes no cell.
+    fn shut(&mut self) {
+        (self.open, self.members) = (false, false);
+        self.phase = Phase::Scheduled;
+    }
+
     /// Takes the next message, by priority.
     #[inline(always)]
     pub(super) fn next(&mut self, lane: &mut Priority) -> Option<T> {
@@ -167,12 +173,23 @@ impl<T: Item> Mailbox<T> {
         picked
     }
 
+    /// Closes for good, if nothing waits and nothing is stashed: most actors end so. `false` leaves it to
+    /// [`close`](Self::close). It may be called again after either.
+    pub(crate) fn close_if_empty(&self) -> bool {
+        let mut inner = self.lock();
+        let is_empty = inner.queue.is_empty() && inner.is_plain();
+        if is_empty {
+            inner.shut();
+            inner.queue.shrink_to(0);
+        }
+        is_empty
+    }
+
     /// Closes the mailbox and returns all messages that were never taken, or never admitted.
     pub(crate) fn close(&self) -> Queue<T> {
         let mut garbage = Vec::new();
         let mut inner = self.lock();
-        (inner.open, inner.members) = (false, false);
-        inner.phase = Phase::Scheduled;
+        inner.shut();
         inner.release_all();
         let tail = mem::take(&mut inner.queue);
         let mut rest = match inner.chunks.take() {

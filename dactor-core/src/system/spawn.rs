@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use crate::actor::factory::Factory;
 use crate::actor::stash;
 use crate::interceptor::chain::extend;
-use crate::kernel::actor_core::{ActorCore, ActorMeta, DynActor};
+use crate::kernel::actor_core::{ActorCore, ActorMeta, DynActor, Identity};
 use crate::kernel::cell::Cell;
 use crate::kernel::cycles::Start;
 use crate::kernel::live_path::check_name;
@@ -204,20 +204,25 @@ impl<A: Actor> Plan<A> {
             // Messages to this actor carry their sender.
             outbound.get_or_insert_with(|| Arc::new([]));
         }
-        let meta = ActorMeta::new(
-            self.name.clone(),
-            self.system.clone(),
-            self.guardian,
-            self.parent.clone(),
-            outbound,
-        )?;
-        let core = Arc::new(ActorCore { mailbox: Mailbox::new(limit), meta });
+        let identity =
+            Identity::new(self.name.as_deref(), &self.system, self.guardian, self.parent.as_deref())?;
+        let core = Arc::new(ActorCore {
+            mailbox: Mailbox::new(limit),
+            meta: ActorMeta::new(
+                identity,
+                self.name.clone(),
+                self.system.clone(),
+                self.guardian,
+                self.parent.clone(),
+                outbound,
+            ),
+        });
         let registration = self.system.register(core.clone(), self.generation)?;
         let Some(factory) = self.factory.take() else { unreachable!("a spawn registers once") };
         let inbound = extend(self.system.inbound(), mem::take(&mut self.inbound));
         let supervision = self.supervision.take();
         let future = actor_future(core.clone(), registration, factory, supervision, inbound, self.stash);
-        Ok(Starting { cell: Some(Cell::new(Box::pin(future), core.clone())), core })
+        Ok(Starting { cell: Some(Cell::new(future, core.clone())), core })
     }
 }
 
@@ -247,7 +252,10 @@ impl<A: Actor> Starting<A> {
                 let named = |error: Error| error.with("backend", system.backend_name()).about(&*self.core);
                 system.backend().spawn(cell).map_err(named)?;
                 self.core.meta.wake(self.core.mailbox.launch());
-                system.starts().notify_waiters();
+                if self.core.meta.name().is_some() {
+                    // Only a `get_or_spawn` waits, and only for an actor that has a name.
+                    system.starts().notify_waiters();
+                }
                 Ok(())
             }
             None => Err(start_failure(self.core.meta.stop_reason())),
@@ -272,20 +280,27 @@ impl<A: Actor> Future for Spawn<A> {
     type Output = Result<ActorRef<A>>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut starting = match std::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Configured(mut plan) => plan.begin()?,
-            Stage::Starting(starting) => starting,
-            Stage::Over => panic!("a spawn was polled after it had ended"),
+        // In place: the plan is large, and is not moved out of its stage.
+        if let Stage::Configured(plan) = &mut self.stage {
+            match plan.begin() {
+                Ok(starting) => self.stage = Stage::Starting(starting),
+                Err(error) => {
+                    self.stage = Stage::Over;
+                    return Poll::Ready(Err(error));
+                }
+            }
+        }
+        let Stage::Starting(starting) = &mut self.stage else {
+            panic!("a spawn was polled after it had ended")
         };
         let start = Start::begin(cx.waker());
-        match starting.poll(cx) {
-            Poll::Pending => {
-                start.waits(starting.core.meta.pid(), cx.waker());
-                self.stage = Stage::Starting(starting);
-                Poll::Pending
-            }
-            Poll::Ready(spawned) => Poll::Ready(spawned.map(|()| ActorRef::of(starting.core))),
-        }
+        let Poll::Ready(spawned) = starting.poll(cx) else {
+            start.waits(starting.core.meta.pid(), cx.waker());
+            return Poll::Pending;
+        };
+        let spawned = spawned.map(|()| ActorRef::of(starting.core.clone()));
+        self.stage = Stage::Over;
+        Poll::Ready(spawned)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::kernel::actor_core::{ActorCore, ActorMeta, DynActor};
+use crate::kernel::actor_core::{ActorCore, ActorMeta, DynActor, Identity};
 use crate::mailbox::Mailbox;
 use crate::path::Guardian;
 use crate::spi::{Backend, Cell};
@@ -36,13 +36,15 @@ pub(crate) fn system() -> System {
 
 /// A top-level actor.
 pub(crate) fn test_actor(system: &System, guardian: Guardian) -> Arc<ActorCore<TestActor>> {
-    let meta = ActorMeta::new(None, system.clone(), guardian, None, None).unwrap();
+    let identity = Identity::new(None, system, guardian, None).unwrap();
+    let meta = ActorMeta::new(identity, None, system.clone(), guardian, None, None);
     Arc::new(ActorCore { mailbox: Mailbox::new(None), meta })
 }
 
 /// A child that its parent does not know yet.
 pub(crate) fn child(parent: &Arc<ActorCore<TestActor>>, name: Option<&str>) -> Arc<ActorCore<TestActor>> {
     let (system, above) = (parent.meta.system().clone(), parent.clone() as Arc<dyn DynActor>);
-    let meta = ActorMeta::new(name.map(Arc::from), system, Guardian::User, Some(above), None).unwrap();
+    let identity = Identity::new(name, &system, Guardian::User, Some(&*above)).unwrap();
+    let meta = ActorMeta::new(identity, name.map(Arc::from), system, Guardian::User, Some(above), None);
     Arc::new(ActorCore { mailbox: Mailbox::new(None), meta })
 }

@@ -13,7 +13,9 @@ fn some() -> [Actor; 3] {
 
 fn end(actor: &Actor) {
     actor.meta.set_ended(StopReason::Killed);
-    actor.meta.watchers().end(&actor.clone().into_labelled(), &StopReason::Killed);
+    if let Some(watches) = actor.meta.watchers().end() {
+        watches.tell(&actor.clone().into_labelled(), &StopReason::Killed);
+    }
 }
 
 fn is_unwatched(actor: &Actor) -> bool {

@@ -44,23 +44,43 @@ pub(crate) struct ActorMeta {
     draining: OnceLock<CancellationToken>,
 }
 
-impl ActorMeta {
+/// The number of a new actor, and the length of its path, which is known to be short enough.
+pub(crate) struct Identity {
+    pid: Pid,
+    path_length: u16,
+}
+
+impl Identity {
+    /// An error when the path would be too long.
     pub(crate) fn new(
+        name: Option<&str>,
+        system: &System,
+        guardian: Guardian,
+        parent: Option<&dyn DynActor>,
+    ) -> Result<Self> {
+        let pid = Pid::next();
+        let above = match parent {
+            Some(parent) => parent.meta().path_length(),
+            None => system.guardian_length(guardian),
+        };
+        Ok(Self { pid, path_length: path_length(above, name, pid, system.name())? })
+    }
+}
+
+impl ActorMeta {
+    /// Inlined, and not fallible, so that it is made where it stays: it is large.
+    #[inline(always)]
+    pub(crate) fn new(
+        identity: Identity,
         name: Option<Arc<str>>,
         system: System,
         guardian: Guardian,
         parent: Option<Arc<dyn DynActor>>,
         outbound: Chain<dyn Outbound>,
-    ) -> Result<Self> {
-        let pid = Pid::next();
-        let above = match &parent {
-            Some(parent) => parent.meta().path_length(),
-            None => system.guardian_length(guardian),
-        };
-        let path_length = path_length(above, name.as_deref(), pid, system.name())?;
-        Ok(Self {
-            pid,
-            path_length,
+    ) -> Self {
+        Self {
+            pid: identity.pid,
+            path_length: identity.path_length,
             detects_cycles: system.detects_cycles(),
             name,
             system,
@@ -75,7 +95,7 @@ impl ActorMeta {
             exposed: AtomicBool::new(false),
             span: ActorSpan::default(),
             draining: OnceLock::new(),
-        })
+        }
     }
 
     #[inline]

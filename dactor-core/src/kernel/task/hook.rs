@@ -9,7 +9,7 @@ use crate::base::panic::{Contained, Panic};
 use crate::kernel::actor_core::ActorCore;
 use crate::kernel::cycles::Watch;
 use crate::mailbox::Ending;
-use crate::{Actor, Error, ErrorKind, Outcome, StopReason};
+use crate::{Actor, Error, ErrorKind, Failure, Outcome, StopReason};
 
 /// The actor was killed while its code was running.
 pub(super) struct Killed;
@@ -29,6 +29,7 @@ pub(super) fn panicked<A: Actor>(core: &ActorCore<A>, which: &'static str, panic
 }
 
 /// What the result of a hook that may end the actor means.
+#[inline]
 pub(super) fn concluded<A: Actor>(
     core: &ActorCore<A>,
     which: &'static str,
@@ -36,11 +37,22 @@ pub(super) fn concluded<A: Actor>(
 ) -> Result<(), StopReason> {
     match result {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(failure)) => Err(StopReason::Failed(
-            error(core, ErrorKind::Failed).with("hook", which).because_shared(failure.shared()),
-        )),
-        Err(HookError::Panicked(panic)) => Err(StopReason::Failed(panicked(core, which, panic))),
-        Err(HookError::Killed) => Err(StopReason::Killed),
+        Ok(Err(failure)) => Err(failed(core, which, failure)),
+        Err(error) => Err(interrupted(core, which, error)),
+    }
+}
+
+#[cold]
+fn failed<A: Actor>(core: &ActorCore<A>, which: &'static str, failure: Failure) -> StopReason {
+    let error = error(core, ErrorKind::Failed).with("hook", which);
+    StopReason::Failed(error.because_shared(failure.shared()))
+}
+
+#[cold]
+fn interrupted<A: Actor>(core: &ActorCore<A>, which: &'static str, error: HookError) -> StopReason {
+    match error {
+        HookError::Panicked(panic) => StopReason::Failed(panicked(core, which, panic)),
+        HookError::Killed => StopReason::Killed,
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::hook::{self, HookError, Killed, error, guarded, hook};
 use super::{ActorTask, LoopExit};
 use crate::base::label::Labelled;
-use crate::base::panic::{Panic, contain, discard};
+use crate::base::panic::{Panic, contain};
 use crate::delivery::completion::Handled;
 use crate::delivery::obligation::ReplyStatus;
 use crate::kernel::actor_core::ActorCore;
@@ -183,11 +183,11 @@ impl<A: Actor> ActorTask<A> {
         self.ctx.forget_children();
         self.ctx.drop_instance_state();
         self.teardown.core.meta.family().begin_generation();
-        if self.has_children() {
+        if self.teardown.has_children() {
             let killed = |Killed| LoopExit::Lost(StopReason::Killed);
             self.stop_children(Ending::Stop).await.map_err(killed)?;
         }
-        discard(self.factory.take());
+        self.factory.drop_instance();
         back_off(&self.teardown.core, after).await?;
         self.teardown.core.meta.family().begin_anew();
         match self.start(Some(failure)).await {

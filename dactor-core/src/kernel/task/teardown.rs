@@ -21,6 +21,8 @@ pub(super) struct Teardown<A: Actor> {
     /// Taken from the mailbox and not handled yet.
     pub(super) batch: Queue<Envelope<A>>,
     closed: bool,
+    /// There are no children, and there will be none: known since it was closed.
+    childless: bool,
     registration: Option<Registration>,
     /// Whether the `spawned` event was sent.
     started: bool,
@@ -28,7 +30,8 @@ pub(super) struct Teardown<A: Actor> {
 
 impl<A: Actor> Teardown<A> {
     pub(super) fn new(core: Arc<ActorCore<A>>, registration: Registration) -> Self {
-        Self { core, batch: Queue::new(), closed: false, registration: Some(registration), started: false }
+        let registration = Some(registration);
+        Self { core, batch: Queue::new(), closed: false, childless: false, registration, started: false }
     }
 
     /// The actor has started: its end will be an event.
@@ -37,16 +40,28 @@ impl<A: Actor> Teardown<A> {
         self.core.meta.system().events().spawned(&*self.core);
     }
 
+    pub(super) fn has_children(&self) -> bool {
+        !self.childless && self.core.meta.family().has_children()
+    }
+
     /// Refuses the remaining messages.
+    #[inline]
     pub(super) fn close(&mut self) {
-        // Stashed messages are older than queued ones, and `on_stop` may stash, too.
+        let was_closed = mem::replace(&mut self.closed, true);
+        if !was_closed {
+            self.childless = !self.core.meta.family().close();
+        }
+        // `on_stop` may put something aside after the first time.
+        if !self.batch.is_empty() || !self.core.mailbox.close_if_empty() {
+            self.refuse_rest(was_closed);
+        }
+    }
+
+    #[cold]
+    fn refuse_rest(&mut self, was_closed: bool) {
+        // What was put aside is older than what waits.
         let aside = self.core.mailbox.empty_stash();
-        let rest = if mem::replace(&mut self.closed, true) {
-            Queue::new()
-        } else {
-            self.core.meta.family().close();
-            self.core.mailbox.close()
-        };
+        let rest = if was_closed { Queue::new() } else { self.core.mailbox.close() };
         let system = self.core.meta.system();
         let closes = system.registry().is_closed();
         for envelope in aside.chain(self.batch.by_ref()).chain(rest).filter(Envelope::is_letter) {
@@ -57,22 +72,26 @@ impl<A: Actor> Teardown<A> {
         }
     }
 
+    /// The actor has ended, and is [closed](Self::close).
     pub(super) fn settle(&mut self, reason: StopReason) {
         let Some(registration) = self.registration.take() else { return };
-        self.close();
         let meta = &self.core.meta;
         // None are left, unless this is dropped from outside.
-        signal_all(&meta.family().children(), Ending::Kill);
+        if self.has_children() {
+            signal_all(&meta.family().children(), Ending::Kill);
+        }
         // Unregistered before the notifications: the name is free when `wait` returns.
         meta.system().registry().unregister(registration);
         if self.started {
             meta.system().events().stopped(&*self.core, &reason);
         }
         meta.set_ended(reason.clone());
-        // A host that panics on wake must not keep the waiters from being notified.
-        let tell = || meta.watchers().end(&self.core.clone().into_labelled(), &reason);
-        if let Err(panic) = contain(tell) {
-            tracing::warn!(actor = %self.core.label(), %panic, "a watcher could not be notified");
+        if let Some(watches) = meta.watchers().end() {
+            // A host that panics when it is woken must not keep those who wait from being told.
+            let tell = || watches.tell(&self.core.clone().into_labelled(), &reason);
+            if let Err(panic) = contain(tell) {
+                tracing::warn!(actor = %self.core.label(), %panic, "a watcher could not be told");
+            }
         }
         meta.announce_end();
         meta.system().registry().left();
@@ -84,12 +103,16 @@ impl<A: Actor> Teardown<A> {
 
 impl<A: Actor> Drop for Teardown<A> {
     fn drop(&mut self) {
+        if self.registration.is_none() {
+            return;
+        }
         // A panic that got past all guards is reported as a failure, never as a silent kill.
         let reason = if std::thread::panicking() {
             StopReason::Failed(error(&*self.core, ErrorKind::Panicked).with("in", "the actor's own loop"))
         } else {
             StopReason::Killed
         };
+        self.close();
         self.settle(reason);
     }
 }
