@@ -1,3 +1,4 @@
+pub(crate) mod read;
 mod reply;
 mod watching;
 
@@ -19,7 +20,7 @@ use crate::delivery::envelope::Envelope;
 use crate::kernel::actor_core::{ActorCore, DynActor};
 use crate::mailbox::Signals;
 use crate::{
-    Actor, ActorPath, ActorRef, AnyActorRef, Error, ErrorKind, Headers, IntoActor, Pid, Result, Spawn, System,
+    Actor, ActorPath, ActorRef, AnyActorRef, Error, ErrorKind, Headers, IntoActor, Pid, Priority, Result, Spawn, System,
 };
 
 /// What a handler or hook knows about its own actor, and about the message in hand.
@@ -106,6 +107,11 @@ impl<A: Actor> Context<A> {
     pub(crate) fn set_taken(&mut self, taken: Signals) -> &mut Signals {
         self.taken = taken;
         &mut self.taken
+    }
+
+    /// The lane of the message that was taken last.
+    pub(crate) fn lane(&self) -> Priority {
+        self.taken.lane()
     }
 
     /// Whether a message, once handled, delays the idle timeout.

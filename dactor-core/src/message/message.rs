@@ -1,3 +1,4 @@
+use crate::message::access::Access;
 use crate::message::mode::Mode;
 use crate::message::priority::Priority;
 
@@ -14,8 +15,10 @@ pub trait Message: Send + 'static {
     type Reply: Send + 'static;
 
     /// Which handler trait the message goes to: [`Exclusive`](crate::Exclusive), and so
-    /// [`Handler`](crate::Handler), unless it only reads.
-    type Access;
+    /// [`Handler`](crate::Handler), unless it only reads: then [`Shared`](crate::Shared) or
+    /// [`Interleaved`](crate::Interleaved), and so [`ReadHandler`](crate::ReadHandler). `#[message(read)]` and
+    /// `#[message(interleave)]` on the derive set it.
+    type Access: Access;
 
     /// The lane it travels in; `#[message(priority = High)]` on the derive sets it.
     const PRIORITY: Priority = Priority::Normal;

@@ -40,6 +40,8 @@ pub trait Asker: Send + Sync {
     fn is_held_up(&self) -> bool;
     /// Whether no handler has the message.
     fn is_unclaimed(&self) -> bool;
+    /// Whether the message joins running reads.
+    fn interleaves(&self) -> bool;
     /// Lets no answer leave, until it is released as often as it was held.
     fn hold(&self);
     fn release(&self);

@@ -64,6 +64,13 @@ impl<A: Actor> ActorCore<A> {
         error
     }
 
+    /// Answers for a message that would join too many others.
+    pub(crate) fn refuse_interleaved(&self, envelope: Envelope<A>, limit: usize) {
+        let error = self.error(ErrorKind::Overloaded, envelope.message_type());
+        let error = error.with("because", "as many interleaved reads run as may run at once");
+        self.dead_letter(envelope, &error.with("limit", limit));
+    }
+
     /// A dead letter; its asker, if there is one, is answered. Its destructor runs under the guard: it may be another
     /// sender's message that makes room for this one.
     fn dead_letter(&self, envelope: Envelope<A>, error: &Error) {

@@ -76,6 +76,19 @@ impl<A: Actor> ActorTask<A> {
         }
     }
 
+    /// Reports a failure of an instance that is gone.
+    pub(super) fn report(&self, handled: Handled, message: &'static str) {
+        let core = &*self.teardown.core;
+        let error = match handled {
+            Handled::Panicked(panic) => error(core, ErrorKind::Panicked).because(panic),
+            Handled::Failed(failed, status) if status != ReplyStatus::Delivered => {
+                error(core, ErrorKind::Failed).because_shared(failed.shared())
+            }
+            _ => return,
+        };
+        core.meta.system().events().failed(core, message, &error.with("message", message));
+    }
+
     /// Meets a failure: by the actor's own decision, or else by its supervision.
     pub(super) async fn fail(
         &mut self,
@@ -135,8 +148,8 @@ impl<A: Actor> ActorTask<A> {
 
     /// How this actor's failures are met. One that cannot be asked because it panics stops the actor.
     fn strategy(&self) -> Supervision {
-        if let Some(own) = &self.supervision {
-            return (**own).clone();
+        if let Some(own) = self.options.as_ref().and_then(|options| options.supervision.as_ref()) {
+            return own.clone();
         }
         contain(|| self.teardown.core.meta.supervisor().supervision()).unwrap_or_else(|panic| {
             self.supervision_panicked(&panic);
