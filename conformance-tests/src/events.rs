@@ -20,6 +20,7 @@ impl Events {
             Event::DeadLetter(letter) => format!("dead {}", short(letter.message)),
             Event::Failed { message, .. } => format!("failed {}", short(message)),
             Event::Restarted { .. } => "restarted".to_owned(),
+            Event::SlowRead { message, .. } => format!("slow {}", short(message)),
             other => format!("{other:?}"),
         });
     }

@@ -219,6 +219,8 @@ words! {
         Inflow = "Stash and streams",
         /// Requests with a stream of items as their answer or content.
         Streams = "Streams of items",
+        /// Messages that only read, and run beside each other.
+        Reads = "Concurrent reads",
         /// `System::shutdown`.
         Shutdown = "Shutdown",
         /// Native control and observation of an actor.

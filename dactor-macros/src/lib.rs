@@ -13,6 +13,8 @@ use syn::{DeriveInput, Ident, Path, Type, parse_quote};
 /// | `#[message(reply = T)]` | the reply type | `()` |
 /// | `#[message(debug)]` | dead letters show the message's `Debug` text | they show its type only |
 /// | `#[message(priority = High)]` | the priority lane: `Low`, `Normal` or `High` | `Normal` |
+/// | `#[message(read)]` | it only reads: its handler is `ReadHandler`, and it runs beside other reads | its handler is `Handler` |
+/// | `#[message(interleave)]` | the same, and it does not wait behind a waiting write | |
 /// | `#[message(abort)]` | a running handler is dropped when its asker gives up | it finishes |
 /// | `#[message(crate = path)]` | where the trait is found | `::dactor` |
 ///
@@ -71,8 +73,8 @@ struct Derived {
 const MESSAGE: Derived = Derived {
     name: "Message",
     types: &[("reply", "Reply", true)],
-    flags: &["debug", "abort"],
-    known: "`reply = Type`, `debug`, `abort`, `priority = Level` or `crate = path`",
+    flags: &["debug", "abort", "read", "interleave"],
+    known: "`reply = Type`, `debug`, `abort`, `read`, `interleave`, `priority = Level` or `crate = path`",
 };
 const EXPAND: Derived = Derived {
     name: "Expand",
@@ -148,7 +150,14 @@ fn implement(input: &DeriveInput, derived: &Derived) -> syn::Result<TokenStream>
         items.push(quote! { type #associated = #value; });
     }
     if derived.name == MESSAGE.name {
-        items.push(quote! { type Access = #krate::Exclusive; });
+        let access = if flags.contains(&"interleave") {
+            quote! { Interleaved }
+        } else if flags.contains(&"read") {
+            quote! { Shared }
+        } else {
+            quote! { Exclusive }
+        };
+        items.push(quote! { type Access = #krate::#access; });
     }
     items.extend(
         priority.map(|level| quote! { const PRIORITY: #krate::Priority = #krate::Priority::#level; }),

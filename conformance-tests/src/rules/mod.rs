@@ -27,6 +27,7 @@ mod phase;
 mod priority;
 mod race;
 mod random;
+mod read;
 mod reduce;
 mod refs;
 mod repeat;
@@ -103,6 +104,12 @@ static ALL: &[&[Rule]] = &[
     expand::RULES,
     reduce::RULES,
     transform::RULES,
+    read::order::RULES,
+    read::ends::RULES,
+    read::failure::RULES,
+    read::asks::RULES,
+    read::interleave::RULES,
+    read::mailbox::RULES,
     shutdown::grace::RULES,
     shutdown::inside::RULES,
     shutdown::report::RULES,

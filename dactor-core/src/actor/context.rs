@@ -1,3 +1,4 @@
+pub(crate) mod read;
 mod reply;
 mod watching;
 
@@ -19,7 +20,7 @@ use crate::delivery::envelope::Envelope;
 use crate::kernel::actor_core::{ActorCore, DynActor};
 use crate::mailbox::Signals;
 use crate::{
-    Actor, ActorPath, ActorRef, AnyActorRef, Error, ErrorKind, Headers, IntoActor, Pid, Result, Spawn, System,
+    Actor, ActorPath, ActorRef, AnyActorRef, Error, ErrorKind, Headers, IntoActor, Pid, Priority, Result, Spawn, System,
 };
 
 /// The context of a handler or hook: its actor, and the current message.
@@ -124,6 +125,11 @@ impl<A: Actor> Context<A> {
     pub(crate) fn set_taken(&mut self, taken: Signals) -> &mut Signals {
         self.taken = taken;
         &mut self.taken
+    }
+
+    /// The lane of the message that was taken last.
+    pub(crate) fn lane(&self) -> Priority {
+        self.taken.lane()
     }
 
     /// Whether handling this message resets the idle timeout.

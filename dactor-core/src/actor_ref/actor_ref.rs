@@ -291,7 +291,9 @@ impl<A: Actor, M: SentTo<A>> Target<M> for ActorRef<A> {
     }
 
     fn deliver(&self, ask: Arc<AskState<M>>, priority: Priority) -> Result<Delivered> {
-        self.core.deliver(M::into_ask(ask), priority)
+        let delivered = self.core.deliver(M::into_ask(ask), priority);
+        self.core.rouse_for::<M>();
+        delivered
     }
 
     fn outbound(&self) -> &Chain<dyn Outbound> {

@@ -12,9 +12,10 @@ use crate::actor_ref::ask::Target;
 use crate::actor_ref::outbound::{OutboundGuard, not_sent};
 use crate::base::current;
 use crate::base::label::Labelled;
-use crate::delivery::ask_state::{AskState, GivenUp, Holder, Terms};
+use crate::delivery::ask_state::{AskState, Asker, GivenUp, Holder, Terms};
 use crate::kernel::actor_core::Delivered;
 use crate::kernel::cycles;
+use crate::message::access::Access;
 use crate::message::options::SendOptions;
 use crate::{Error, ErrorKind, Headers, Message, Pid, Result};
 
@@ -65,7 +66,7 @@ impl<M: Message> InFlight<M> {
         let (ended, mut headers) = if let Poll::Ready((reply, headers)) = self.state.poll(cx) {
             self.over = true;
             (reply, headers)
-        } else if current::actor() == self.pid {
+        } else if current::actor() == self.pid && !self.can_join() {
             // The path is not available here: every ask would have to carry it.
             let error = Error::new(ErrorKind::AskedItself).with("id", self.pid);
             // The message is in the mailbox as long as this value is kept, or a handler has it.
@@ -86,6 +87,15 @@ impl<M: Message> InFlight<M> {
             None => ended,
         };
         Poll::Ready((ended, headers))
+    }
+
+    /// Whether the actor handles the message beside the read that waits for the reply: it is handled already, or nothing
+    /// holds it up.
+    #[cold]
+    fn can_join(&self) -> bool {
+        M::Access::READS
+            && current::read_waits_for_itself(self.pid)
+                .is_some_and(|open| open || M::Access::INTERLEAVES || !self.state.is_unclaimed())
     }
 
     /// Gives up because a limit was reached, unless the answer has arrived since the last poll. The ask is

@@ -91,3 +91,46 @@ impl Drop for Until {
         DEADLINE.set(self.0);
     }
 }
+
+thread_local! {
+    static READS: Cell<Option<Reads>> = const { Cell::new(None) };
+}
+
+/// The running reads whose code is being polled on this thread.
+#[derive(Debug, Clone, Copy)]
+struct Reads {
+    actor: Pid,
+    /// Whether another read may begin beside them.
+    open: bool,
+    /// Whether one of them waits for a reply of its own actor.
+    waits_for_itself: bool,
+}
+
+/// Marks this thread as polling reads of an actor until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Reading(Option<Reads>);
+
+impl Reading {
+    pub(crate) fn enter(actor: Pid, open: bool) -> Self {
+        Self(READS.replace(Some(Reads { actor, open, waits_for_itself: false })))
+    }
+
+    /// Whether a read has said that it waits for a reply of its own actor.
+    pub(crate) fn waits_for_itself(&self) -> bool {
+        READS.get().is_some_and(|reads| reads.waits_for_itself)
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        READS.set(self.0);
+    }
+}
+
+/// Says that a read of this actor, which is the one whose code is being polled, waits for a reply of the same actor. `None` when
+/// that code is not a read, else whether another read may begin beside it.
+pub(crate) fn read_waits_for_itself(actor: Pid) -> Option<bool> {
+    let reads = READS.get().filter(|reads| reads.actor == actor)?;
+    READS.set(Some(Reads { waits_for_itself: true, ..reads }));
+    Some(reads.open)
+}

@@ -2,21 +2,89 @@
 
 use std::future::Future;
 
-use crate::{Actor, Context, Handler, Message, Outcome};
+use crate::delivery::envelope::dispatch::{ReadDispatch, RunningRead};
+use crate::delivery::handler::read::read;
+use crate::delivery::obligation::ReplyObligation;
+use crate::message::access::Access;
+use crate::message::mode::Mode;
+use crate::{Actor, Context, Handler, Headers, Message, Outcome, ReadContext, ReadHandler};
 
 /// The [access](Message::Access) of a message that is handled with exclusive access to the actor, by
 /// [`Handler`].
 #[derive(Debug)]
 pub enum Exclusive {}
 
+/// The [access](Message::Access) of a message that only reads: its handler is [`ReadHandler`], and it runs beside other
+/// reads of the same actor. `#[message(read)]` on the derive sets it.
+#[derive(Debug)]
+pub enum Shared {}
+
+/// The same for a read that does not wait behind a waiting write: it joins the reads that the write waits for.
+/// `#[message(interleave)]` on the derive sets it.
+///
+/// It is meant for a call back: another actor that a read asks can read this actor before it answers, whatever waits in
+/// the mailbox. It has no place in the order of reads and writes.
+#[derive(Debug)]
+pub enum Interleaved {}
+
+impl Access for Exclusive {}
+
+impl Access for Shared {
+    const READS: bool = true;
+}
+
+impl Access for Interleaved {
+    const READS: bool = true;
+    const INTERLEAVES: bool = true;
+}
+
+/// An actor that may be read by several messages at once. A reference to it can be sent to other threads whatever the
+/// type of the actor is: the message that gave it knows that the actor is `Sync`.
+pub trait SharedActor<A>: Sync {
+    #[doc(hidden)]
+    fn get(&self) -> &A;
+}
+
+impl<A: Sync> SharedActor<A> for A {
+    fn get(&self) -> &A {
+        self
+    }
+}
+
 /// Dispatches a message of one access type to its handler. Implemented for the access types of this crate.
+#[diagnostic::on_unimplemented(
+    message = "the actor `{A}` has no handler for `{M}`, whose access is `{Self}`",
+    note = "a message with `#[message(read)]` or `#[message(interleave)]` is handled by `ReadHandler`, another one by `Handler`"
+)]
 pub trait Dispatch<A: Actor, M: Message> {
+    /// Runs the handler, which has the actor to itself.
     #[doc(hidden)]
     fn call<'a>(
         actor: &'a mut A,
         message: M,
         ctx: &'a mut Context<A>,
     ) -> impl Future<Output = Outcome<M::Reply>> + Send + 'a;
+
+    /// The actor for several reads, if the message is one.
+    #[doc(hidden)]
+    fn share(actor: &A) -> Option<&dyn SharedActor<A>> {
+        let _ = actor;
+        None
+    }
+
+    /// Runs the handler of a read beside others.
+    #[doc(hidden)]
+    #[expect(private_interfaces, private_bounds, reason = "only this crate makes a context")]
+    fn read<'a>(
+        context: ReadDispatch<'a, A>,
+        message: M,
+        headers: Headers,
+        mode: Mode,
+        obligation: impl ReplyObligation<M::Reply> + 'a,
+    ) -> RunningRead<'a> {
+        let _ = (context, message, headers, mode, obligation);
+        unreachable!("only a read is dispatched as one")
+    }
 }
 
 impl<A: Handler<M>, M: Message> Dispatch<A, M> for Exclusive {
@@ -30,6 +98,39 @@ impl<A: Handler<M>, M: Message> Dispatch<A, M> for Exclusive {
     }
 }
 
+macro_rules! reads {
+    ($($access:ident),*) => {$(
+        impl<A: ReadHandler<M>, M: Message> Dispatch<A, M> for $access {
+            /// From a timer, a stream or a pipe: these wait for one message at a time.
+            fn call<'a>(
+                actor: &'a mut A,
+                message: M,
+                ctx: &'a mut Context<A>,
+            ) -> impl Future<Output = Outcome<M::Reply>> + Send + 'a {
+                let ctx = ReadContext::in_turn(ctx);
+                async move { actor.read(message, &ctx).await }
+            }
+
+            fn share(actor: &A) -> Option<&dyn SharedActor<A>> {
+                Some(actor)
+            }
+
+            #[expect(private_interfaces, private_bounds, reason = "only this crate makes a context")]
+            fn read<'a>(
+                context: ReadDispatch<'a, A>,
+                message: M,
+                headers: Headers,
+                mode: Mode,
+                obligation: impl ReplyObligation<M::Reply> + 'a,
+            ) -> RunningRead<'a> {
+                read(context, message, headers, mode, obligation)
+            }
+        }
+    )*};
+}
+
+reads!(Shared, Interleaved);
+
 /// An actor with the handler that the message's access type requires.
 pub trait Accepts<M: Message>: Actor {
     #[doc(hidden)]
@@ -38,6 +139,19 @@ pub trait Accepts<M: Message>: Actor {
         message: M,
         ctx: &'a mut Context<Self>,
     ) -> impl Future<Output = Outcome<M::Reply>> + Send + 'a;
+
+    #[doc(hidden)]
+    fn share(&self) -> Option<&dyn SharedActor<Self>>;
+
+    #[doc(hidden)]
+    #[expect(private_interfaces, private_bounds, reason = "only this crate makes a context")]
+    fn accept_read<'a>(
+        context: ReadDispatch<'a, Self>,
+        message: M,
+        headers: Headers,
+        mode: Mode,
+        obligation: impl ReplyObligation<M::Reply> + 'a,
+    ) -> RunningRead<'a>;
 }
 
 impl<A: Actor, M: Message> Accepts<M> for A
@@ -51,5 +165,20 @@ where
         ctx: &'a mut Context<Self>,
     ) -> impl Future<Output = Outcome<M::Reply>> + Send + 'a {
         <M::Access as Dispatch<A, M>>::call(self, message, ctx)
+    }
+
+    fn share(&self) -> Option<&dyn SharedActor<Self>> {
+        <M::Access as Dispatch<A, M>>::share(self)
+    }
+
+    #[expect(private_interfaces, private_bounds, reason = "only this crate makes a context")]
+    fn accept_read<'a>(
+        context: ReadDispatch<'a, A>,
+        message: M,
+        headers: Headers,
+        mode: Mode,
+        obligation: impl ReplyObligation<M::Reply> + 'a,
+    ) -> RunningRead<'a> {
+        <M::Access as Dispatch<A, M>>::read(context, message, headers, mode, obligation)
     }
 }

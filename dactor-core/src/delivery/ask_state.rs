@@ -16,6 +16,7 @@ pub(crate) use self::asker::{Asker, AtSlot, Holder, HolderRef, Sink};
 use crate::base::panic::discard;
 use crate::base::sync::{Mutex, MutexGuard};
 use crate::mailbox::slot::{AtomicSlot, Slot};
+use crate::message::access::Access;
 use crate::{Headers, Message, Pid, Result};
 
 /// An ask in flight.
@@ -291,6 +292,10 @@ impl<M: Message> Asker for AskState<M> {
 
     fn is_unclaimed(&self) -> bool {
         self.lock().message.is_some()
+    }
+
+    fn interleaves(&self) -> bool {
+        M::Access::INTERLEAVES
     }
 
     fn hold(&self) {

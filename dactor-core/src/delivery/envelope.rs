@@ -11,12 +11,13 @@ use std::any::Any;
 use std::sync::Arc;
 
 use self::ask::Forwarded;
-use self::dispatch::{DispatchContext, Running};
+use self::dispatch::{DispatchContext, ReadDispatch, Running, RunningRead};
 pub(crate) use self::tell::{Annotated, Tell};
-use crate::delivery::access::Accepts;
+use crate::delivery::access::{Accepts, SharedActor};
 use crate::delivery::ask_state::{AskState, Asker, Sink};
 use crate::mailbox::item;
 use crate::mailbox::slot::AtomicSlot;
+use crate::message::access::Access;
 use crate::{Actor, Error, Headers, Message};
 
 /// How the mailbox and a stopping actor treat a message.
@@ -40,19 +41,39 @@ pub(crate) enum DeliveryClass {
     Forward,
 }
 
+/// How a message shares the actor with others: see [`Access`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    Exclusive,
+    Read,
+    Interleaved,
+}
+
+impl Sharing {
+    const fn of<M: Message>() -> Self {
+        if M::Access::INTERLEAVES {
+            Self::Interleaved
+        } else if M::Access::READS {
+            Self::Read
+        } else {
+            Self::Exclusive
+        }
+    }
+}
+
 /// A type-erased message for `A`, with its reply obligation.
 pub struct Envelope<A> {
     kind: Kind<A>,
 }
 
 enum Kind<A> {
-    Message(DeliveryClass, Box<dyn DynMessage<A>>),
-    Ask(Arc<dyn DynAsk<A>>),
+    Message(DeliveryClass, Sharing, Box<dyn DynMessage<A>>),
+    Ask(Sharing, Arc<dyn DynAsk<A>>),
 }
 
 impl<A: Actor> Envelope<A> {
     pub(crate) fn new(class: DeliveryClass, message: Box<dyn DynMessage<A>>) -> Self {
-        Self { kind: Kind::Message(class, message) }
+        Self { kind: Kind::Message(class, Sharing::Exclusive, message) }
     }
 
     pub(crate) fn tell<M: Message>(message: M, headers: Headers) -> Self
@@ -65,14 +86,14 @@ impl<A: Actor> Envelope<A> {
         } else {
             Box::new(Annotated { message, headers })
         };
-        Self::new(DeliveryClass::Tell, tell)
+        Self { kind: Kind::Message(DeliveryClass::Tell, Sharing::of::<M>(), tell) }
     }
 
     pub(crate) fn ask<M: Message>(ask: Arc<AskState<M>>) -> Self
     where
         A: Accepts<M>,
     {
-        Self { kind: Kind::Ask(ask) }
+        Self { kind: Kind::Ask(Sharing::of::<M>(), ask) }
     }
 
     /// A message whose handler answers the asker of another actor.
@@ -80,20 +101,21 @@ impl<A: Actor> Envelope<A> {
     where
         A: Accepts<M>,
     {
-        Self::new(DeliveryClass::Forward, Box::new(Forwarded { message, headers, asker }))
+        let forwarded = Box::new(Forwarded { message, headers, asker });
+        Self { kind: Kind::Message(DeliveryClass::Forward, Sharing::of::<M>(), forwarded) }
     }
 
     /// Whether it is a dead letter when it is not handled.
     pub(crate) fn is_letter(&self) -> bool {
-        !matches!(self.kind, Kind::Message(DeliveryClass::Notice | DeliveryClass::Last, _))
+        !matches!(self.kind, Kind::Message(DeliveryClass::Notice | DeliveryClass::Last, ..))
     }
 
     /// The asker, if one waits for a reply.
     #[inline]
     fn asker(&self) -> Option<&dyn Asker> {
         match &self.kind {
-            Kind::Ask(ask) => Some(&**ask),
-            Kind::Message(DeliveryClass::Forward, forward) => forward.asker(),
+            Kind::Ask(_, ask) => Some(&**ask),
+            Kind::Message(DeliveryClass::Forward, _, forward) => forward.asker(),
             Kind::Message(..) => None,
         }
     }
@@ -105,40 +127,63 @@ impl<A: Actor> Envelope<A> {
 
     pub(crate) fn message_type(&self) -> &'static str {
         match &self.kind {
-            Kind::Message(_, message) => message.message_type(),
-            Kind::Ask(ask) => ask.message_type(),
+            Kind::Message(.., message) => message.message_type(),
+            Kind::Ask(_, ask) => ask.message_type(),
         }
     }
 
     /// The message as text, if it opted in and is still here.
     pub(crate) fn describe(&self) -> Option<String> {
         match &self.kind {
-            Kind::Message(_, message) => message.describe(),
-            Kind::Ask(ask) => ask.describe(),
+            Kind::Message(.., message) => message.describe(),
+            Kind::Ask(_, ask) => ask.describe(),
         }
     }
 
     /// Starts the handler. A message with a cancelled or expired ask is skipped.
     pub(crate) fn dispatch(self, context: DispatchContext<'_, A>) -> Running<'_> {
         match self.kind {
-            Kind::Message(_, message) => message.dispatch(context),
-            Kind::Ask(ask) => ask.dispatch(context),
+            Kind::Message(.., message) => message.dispatch(context),
+            Kind::Ask(_, ask) => ask.dispatch(context),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn sharing(&self) -> Sharing {
+        match self.kind {
+            Kind::Message(_, sharing, _) | Kind::Ask(sharing, _) => sharing,
+        }
+    }
+
+    /// The actor for several reads, of which this message is the first.
+    pub(crate) fn share<'a>(&self, actor: &'a A) -> Option<&'a dyn SharedActor<A>> {
+        match &self.kind {
+            Kind::Message(.., message) => message.share(actor),
+            Kind::Ask(_, ask) => ask.share(actor),
+        }
+    }
+
+    /// Starts the handler of a read.
+    pub(crate) fn dispatch_read(self, context: ReadDispatch<'_, A>) -> RunningRead<'_> {
+        match self.kind {
+            Kind::Message(.., message) => message.dispatch_read(context),
+            Kind::Ask(_, ask) => ask.dispatch_read(context),
         }
     }
 
     /// Tells the asker, if any, that the message will not be handled.
     pub(crate) fn refuse(self, error: &Error) {
         match self.kind {
-            Kind::Message(_, message) => message.refuse(error),
-            Kind::Ask(ask) => ask.refuse(error),
+            Kind::Message(.., message) => message.refuse(error),
+            Kind::Ask(_, ask) => ask.refuse(error),
         }
     }
 
     /// The told message, to return it to its sender.
     pub(crate) fn into_message(self) -> Option<Box<dyn Any>> {
         match self.kind {
-            Kind::Message(_, message) => message.into_any(),
-            Kind::Ask(_) => None,
+            Kind::Message(.., message) => message.into_any(),
+            Kind::Ask(..) => None,
         }
     }
 }
@@ -147,18 +192,22 @@ impl<A: Actor> item::Item for Envelope<A> {
     #[inline]
     fn is_notice(&self) -> bool {
         use DeliveryClass::{Item, Last, Notice};
-        matches!(self.kind, Kind::Message(Notice | Last | Item, _))
+        matches!(self.kind, Kind::Message(Notice | Last | Item, ..))
     }
 
     fn comes_last(&self) -> bool {
-        matches!(self.kind, Kind::Message(DeliveryClass::Last, _))
+        matches!(self.kind, Kind::Message(DeliveryClass::Last, ..))
+    }
+
+    fn interleaves(&self) -> bool {
+        self.sharing() == Sharing::Interleaved
     }
 
     #[inline]
     fn slot(&self) -> Option<&AtomicSlot> {
         match &self.kind {
-            Kind::Ask(ask) => Some(ask.slot()),
-            Kind::Message(DeliveryClass::Forward, forward) => forward.asker().map(Asker::slot),
+            Kind::Ask(_, ask) => Some(ask.slot()),
+            Kind::Message(DeliveryClass::Forward, _, forward) => forward.asker().map(Asker::slot),
             Kind::Message(..) => None,
         }
     }
@@ -173,6 +222,16 @@ impl<A> std::fmt::Debug for Envelope<A> {
 /// A type-erased message for `A`, from any source.
 pub(crate) trait DynMessage<A: Actor>: Send {
     fn dispatch<'a>(self: Box<Self>, context: DispatchContext<'a, A>) -> Running<'a>;
+
+    /// The actor for several reads, if the message is one.
+    fn share<'a>(&self, _: &'a A) -> Option<&'a dyn SharedActor<A>> {
+        None
+    }
+
+    /// Starts the handler of a read.
+    fn dispatch_read<'a>(self: Box<Self>, _: ReadDispatch<'a, A>) -> RunningRead<'a> {
+        unreachable!("only a read is dispatched as one")
+    }
 
     fn message_type(&self) -> &'static str;
 
@@ -198,6 +257,8 @@ pub(crate) trait DynMessage<A: Actor>: Send {
 /// The same for an ask, shared with its asker.
 trait DynAsk<A: Actor>: Asker {
     fn dispatch<'a>(self: Arc<Self>, context: DispatchContext<'a, A>) -> Running<'a>;
+    fn share<'a>(&self, actor: &'a A) -> Option<&'a dyn SharedActor<A>>;
+    fn dispatch_read<'a>(self: Arc<Self>, context: ReadDispatch<'a, A>) -> RunningRead<'a>;
     fn message_type(&self) -> &'static str;
     fn describe(&self) -> Option<String>;
     fn refuse(&self, error: &Error);

@@ -1,9 +1,12 @@
 //! Runs one message in its handler.
 
+pub(crate) mod read;
+
 use std::any::type_name;
 use std::future::{Future, ready};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
 use pin_project_lite::pin_project;
@@ -11,13 +14,39 @@ use pin_project_lite::pin_project;
 use crate::base::current::Until;
 use crate::base::panic::{Panic, contain};
 use crate::delivery::access::Accepts;
+use crate::delivery::ask_state::Asker;
 use crate::delivery::completion::Handled;
 use crate::delivery::completion::{Continuation, DirectReply, End};
-use crate::delivery::envelope::dispatch::{DispatchContext, Running};
+use crate::delivery::envelope::dispatch::{DispatchContext, Route, Running};
 use crate::delivery::intercepted::intercept;
 use crate::delivery::obligation::{NoObligation, ReplyObligation};
 use crate::message::mode::Mode;
-use crate::{Context, Headers, Message, Outcome};
+use crate::{Actor, Context, Headers, Message, Outcome};
+
+/// The handler of a message, with the context that it gets.
+pub(crate) trait Callee<M: Message>: Send {
+    /// The message is in hand.
+    fn begin(&mut self, headers: Headers, asker: Option<Arc<dyn Asker>>);
+    fn call(self, message: M) -> impl Future<Output = Outcome<M::Reply>> + Send;
+}
+
+/// A handler that has the actor to itself.
+pub(crate) struct Alone<'a, A: Actor> {
+    actor: &'a mut A,
+    ctx: &'a mut Context<A>,
+}
+
+impl<A: Accepts<M>, M: Message> Callee<M> for Alone<'_, A> {
+    #[inline(always)]
+    fn begin(&mut self, headers: Headers, asker: Option<Arc<dyn Asker>>) {
+        self.ctx.begin(headers, asker);
+    }
+
+    #[inline(always)]
+    fn call(self, message: M) -> impl Future<Output = Outcome<M::Reply>> + Send {
+        self.actor.accept(message, self.ctx)
+    }
+}
 
 /// Dispatches one message to its handler.
 ///
@@ -29,15 +58,28 @@ pub(crate) fn handle<'a, A: Accepts<M>, M: Message, O: ReplyObligation<M::Reply>
     message: M,
     headers: Headers,
     mode: Mode,
+    obligation: O,
+) -> Running<'a> {
+    let DispatchContext { actor, ctx, route } = context;
+    handle_by(Alone { actor, ctx }, route, message, headers, mode, obligation)
+}
+
+/// The same for a message of any access.
+#[inline(always)]
+fn handle_by<'a, C: Callee<M> + 'a, M: Message, O: ReplyObligation<M::Reply> + 'a>(
+    mut callee: C,
+    route: Route<'a>,
+    message: M,
+    headers: Headers,
+    mode: Mode,
     mut obligation: O,
 ) -> Running<'a> {
-    if let Some(chain) = context.inbound {
-        return intercept(context, chain, message, headers, mode, obligation);
+    if let Some(chain) = route.inbound {
+        return intercept(callee, route, chain, message, headers, mode, obligation);
     }
-    let DispatchContext { actor, ctx, .. } = context;
-    ctx.begin(headers, obligation.asker());
+    callee.begin(headers, obligation.asker());
     obligation.begin();
-    start(actor, ctx, message, DirectReply(obligation))
+    start(callee, message, DirectReply(obligation))
 }
 
 /// The same for a told message. The receipt is dropped when the message has been handled.
@@ -53,13 +95,12 @@ pub(crate) fn handle_told<'a, A: Accepts<M>, M: Message, D: Send + 'a>(
 
 /// Starts the handler.
 #[inline(always)]
-pub(crate) fn start<'a, A: Accepts<M>, M: Message>(
-    actor: &'a mut A,
-    ctx: &'a mut Context<A>,
+pub(crate) fn start<'a, C: Callee<M> + 'a, M: Message>(
+    callee: C,
     message: M,
     mut continuation: impl Continuation<M::Reply> + 'a,
 ) -> Running<'a> {
-    match catch_unwind(AssertUnwindSafe(|| actor.accept(message, ctx))) {
+    match catch_unwind(AssertUnwindSafe(|| callee.call(message))) {
         Ok(handling) => Running::from_or_box(Handling { handling: Some(handling), continuation }),
         Err(payload) => Running::from_or_box(ready(continuation.panicked(Panic::new(payload)))),
     }

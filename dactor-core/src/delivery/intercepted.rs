@@ -11,32 +11,32 @@ use futures_util::FutureExt;
 
 use crate::base::current::{Entered, Until};
 use crate::base::panic::{Contained, Panic, contain, discard};
-use crate::delivery::access::Accepts;
 use crate::delivery::ask_state::Asker;
 use crate::delivery::completion::Handled;
 use crate::delivery::completion::{Continuation, End};
-use crate::delivery::envelope::dispatch::{DispatchContext, DispatchTarget, Running};
-use crate::delivery::handler::start;
+use crate::delivery::envelope::dispatch::{DispatchTarget, Route, Running};
+use crate::delivery::handler::{Callee, start};
 use crate::delivery::obligation::{ReplyObligation, ReplyStatus};
 use crate::interceptor::api::{About, Delivery, Inbound, Next};
 use crate::interceptor::chain::{InboundGuard, receive};
 use crate::mailbox::Ending;
 use crate::message::mode::Mode;
-use crate::{Actor, Context, Deadline, Error, ErrorKind, Headers, Message, Result, Sender};
+use crate::{Deadline, Error, ErrorKind, Headers, Message, Result, Sender};
 
 /// Runs the interceptors, and starts the handler if they admit the message.
 ///
 /// Without a delay or a scope, the common case, the handler runs in place as without interceptors.
 #[inline(never)]
-pub(crate) fn intercept<'a, A: Accepts<M>, M: Message, O: ReplyObligation<M::Reply> + 'a>(
-    context: DispatchContext<'a, A>,
+pub(crate) fn intercept<'a, C: Callee<M> + 'a, M: Message, O: ReplyObligation<M::Reply> + 'a>(
+    mut callee: C,
+    route: Route<'a>,
     chain: &'a [Arc<dyn Inbound>],
     message: M,
     mut headers: Headers,
     mode: Mode,
     mut obligation: O,
 ) -> Running<'a> {
-    let DispatchContext { actor, ctx, target, behind, .. } = context;
+    let Route { target, behind, .. } = route;
     let sender = headers.get::<Sender>().map(|Sender(pid)| *pid);
     let about = About { target, message: M::type_name(), mode, sender, behind, headers: Headers::NONE };
     // An interceptor is the actor's code, like the handler.
@@ -49,13 +49,13 @@ pub(crate) fn intercept<'a, A: Accepts<M>, M: Message, O: ReplyObligation<M::Rep
     match received {
         Ok(admission) if admission.is_immediate() => {
             let mut intercepted = InterceptedReply { guard, obligation, target };
-            intercepted.begin::<_, M::Reply>(ctx);
-            start(actor, ctx, message, intercepted)
+            intercepted.begin(&mut callee);
+            start(callee, message, intercepted)
         }
         Ok(admission) => {
             let intercepted = InterceptedReply { guard, obligation, target };
             let running =
-                Contained::new(run_delayed_or_scoped(actor, ctx, message, intercepted, admission.delay));
+                Contained::new(run_delayed_or_scoped(callee, message, intercepted, admission.delay));
             Running::from_or_box(running.map(|handled| handled.unwrap_or_else(Handled::Panicked)))
         }
         Err(error) => {
@@ -76,11 +76,11 @@ struct InterceptedReply<'a, O> {
 
 impl<O> InterceptedReply<'_, O> {
     /// The handler has started.
-    fn begin<A: Actor, R>(&mut self, ctx: &mut Context<A>)
+    fn begin<M: Message>(&mut self, callee: &mut impl Callee<M>)
     where
-        O: ReplyObligation<R>,
+        O: ReplyObligation<M::Reply>,
     {
-        ctx.begin(self.guard.headers().clone(), self.obligation.asker());
+        callee.begin(self.guard.headers().clone(), self.obligation.asker());
         self.guard.begin();
         self.obligation.begin();
     }
@@ -176,9 +176,8 @@ impl<R: Send + 'static, O: ReplyObligation<R>> Continuation<R> for InterceptedRe
 }
 
 /// Runs a message with a delay or a scope.
-async fn run_delayed_or_scoped<A: Accepts<M>, M: Message, O: ReplyObligation<M::Reply>>(
-    actor: &mut A,
-    ctx: &mut Context<A>,
+async fn run_delayed_or_scoped<C: Callee<M>, M: Message, O: ReplyObligation<M::Reply>>(
+    mut callee: C,
     message: M,
     mut intercepted: InterceptedReply<'_, O>,
     delay: Duration,
@@ -192,8 +191,8 @@ async fn run_delayed_or_scoped<A: Accepts<M>, M: Message, O: ReplyObligation<M::
         Err(error) if error.kind() == ErrorKind::Stopped => return intercepted.refuse(message, error),
         Err(error) => return intercepted.withdraw(message, &error),
     }
-    intercepted.begin::<_, M::Reply>(ctx);
-    match run(&intercepted.guard, actor, ctx, message, &mut intercepted.obligation).await {
+    intercepted.begin(&mut callee);
+    match run(&intercepted.guard, callee, message, &mut intercepted.obligation).await {
         Ok(end) => contain(|| intercepted.conclude(end))
             .unwrap_or_else(|panic| Continuation::<M::Reply>::panicked(&mut intercepted, panic)),
         Err(error) => {
@@ -204,17 +203,16 @@ async fn run_delayed_or_scoped<A: Accepts<M>, M: Message, O: ReplyObligation<M::
 }
 
 /// Runs the handler inside the scopes of the interceptors. An error when they did not let it return.
-async fn run<A: Accepts<M>, M: Message>(
+async fn run<C: Callee<M>, M: Message>(
     guard: &InboundGuard<'_>,
-    actor: &mut A,
-    ctx: &mut Context<A>,
+    callee: C,
     message: M,
     obligation: &mut impl ReplyObligation<M::Reply>,
 ) -> Result<End<M::Reply>> {
     let mut returned = None;
     let about = guard.about();
     // Guarded before it starts: an interceptor that panics drops it, and the message in it.
-    let handling = Contained::new(async move { actor.accept(message, ctx).await });
+    let handling = Contained::new(async move { callee.call(message).await });
     let handler: Next<'_> = Box::pin(async { returned = Some(handling.await) });
     let mut scopes = Some(guard.around(&about, handler)?);
     let exit = poll_fn(|cx| {

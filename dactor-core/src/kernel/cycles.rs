@@ -12,6 +12,10 @@
 //! [`AskCycle`](ErrorKind::AskCycle). Entries are checked when read: an ask that was answered, given up,
 //! forwarded, stashed or deferred does not block.
 //!
+//! Reads that run beside each other are one piece of code here. They are blocked only while no other read may begin, and not
+//! for a message that [joins](crate::Interleaved) them. A read that waits for another one of its own actor waits for
+//! whatever that one waits for.
+//!
 //! Code that does not wait for an ask costs nothing.
 
 use std::cell::{Cell, RefCell};
@@ -64,6 +68,8 @@ struct Wait {
 struct Blocked {
     system: System,
     waits: Vec<Wait>,
+    /// Its code is reads, which others can join.
+    reads: bool,
     /// Wakes the actor when one of its asks has to fail.
     waker: Waker,
     failing: Option<Failing>,
@@ -172,11 +178,17 @@ impl Start {
 pub(crate) struct Watch {
     /// [`Pid::NOBODY`] while the actor is not in the table.
     listed: Pid,
+    reads: bool,
 }
 
 impl Watch {
     pub(crate) const fn new() -> Self {
-        Self { listed: Pid::NOBODY }
+        Self { listed: Pid::NOBODY, reads: false }
+    }
+
+    /// For reads, which others can join.
+    pub(crate) const fn of_reads() -> Self {
+        Self { listed: Pid::NOBODY, reads: true }
     }
 
     /// At most one ask fails per poll, so code that retries in a loop yields to other tasks.
@@ -214,7 +226,8 @@ impl Watch {
 
     /// Adds the actor to the table, unless that closes a cycle and its own ask has to fail.
     fn enter(&mut self, meta: &ActorMeta, waits: Vec<Wait>, waker: &Waker) -> Option<Failing> {
-        let entry = Blocked { system: meta.system().clone(), waits, waker: waker.clone(), failing: None };
+        let (system, waker) = (meta.system().clone(), waker.clone());
+        let entry = Blocked { system, waits, reads: self.reads, waker, failing: None };
         let mut table = blocked();
         table.insert(meta.pid(), entry);
         self.listed = meta.pid();
@@ -230,6 +243,14 @@ impl Watch {
         drop(table);
         self.leave();
         Some(Failing { ask, error: error(&cycle) })
+    }
+
+    /// Takes the actor out of the table: its code may go on.
+    #[inline]
+    pub(crate) fn leave_table(&mut self) {
+        if let Some(failing) = self.leave() {
+            discard(failing);
+        }
     }
 
     /// Removes the actor from the table. Returns the ask that has to fail, if another actor has found the
@@ -302,13 +323,15 @@ fn count<F: Future + ?Sized>(
     if let Poll::Ready(output) = polled {
         return Ok(output);
     }
-    let Some(Counted { waker, waits, clones, .. }) = counted else { return Err(None) };
+    let Some(Counted { waker, mut waits, clones, .. }) = counted else { return Err(None) };
     drop(waker);
     let left = Arc::strong_count(&turn) - 1;
     // Synchronizes with clones that were dropped after waking: their wake must be visible here.
     fence(Ordering::Acquire);
     let is_blocked = !waits.is_empty() && left == clones && !turn.woken.load(Ordering::Relaxed);
-    Err(is_blocked.then_some(waits))
+    // A read that waits for another one of its own actor.
+    waits.retain(|wait| wait.actor != meta.pid());
+    Err((is_blocked && !waits.is_empty()).then_some(waits))
 }
 
 /// The path from an actor back to itself, if it and all actors it waits for are blocked.
@@ -324,6 +347,10 @@ fn cycle(table: &Table, first: Pid) -> Option<Vec<Pid>> {
         }
         for wait in &entry.waits {
             if wait.ask.as_ref().is_some_and(|ask| !ask.is_held_up()) {
+                return None;
+            }
+            let joins = |ask: &Arc<dyn Asker>| ask.interleaves() && ask.is_unclaimed();
+            if wait.ask.as_ref().is_some_and(joins) && table.get(&wait.actor)?.reads {
                 return None;
             }
             if wait.actor == first {

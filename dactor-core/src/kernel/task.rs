@@ -14,6 +14,7 @@
 
 mod hook;
 mod messages;
+pub(crate) mod reads;
 mod recovery;
 mod refill;
 mod teardown;
@@ -25,6 +26,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use self::hook::{Killed, concluded, guarded, hook, panicked};
+use self::reads::ReadLimits;
 use self::teardown::Teardown;
 use crate::actor::factory::Factory;
 use crate::actor::stream::open::OpenStreams;
@@ -58,14 +60,14 @@ pub(crate) fn actor_future<A: Actor>(
     core: Arc<ActorCore<A>>,
     registration: Registration,
     factory: Factory<A>,
-    supervision: Option<Supervision>,
+    options: SpawnOptions,
     inbound: Chain<dyn Inbound>,
     stash: usize,
 ) -> ActorFuture {
     let ctx = Context::new(core.clone(), stash);
     let teardown = Teardown::new(core, registration);
-    let supervision = supervision.map(Box::new);
-    let mut task = ActorTask { factory, ctx, supervision, record: None, inbound, teardown };
+    let options = (!options.is_default()).then(|| Box::new(options));
+    let mut task = ActorTask { factory, ctx, options, record: None, inbound, teardown };
     Box::pin(async move {
         let reason = task.run().await;
         task.close();
@@ -77,12 +79,26 @@ pub(crate) fn actor_future<A: Actor>(
     })
 }
 
+/// What only some spawns say.
+#[derive(Default)]
+pub(crate) struct SpawnOptions {
+    /// How the failures of the actor are met; as its parent says if this does not.
+    pub(crate) supervision: Option<Supervision>,
+    pub(crate) reads: Option<ReadLimits>,
+}
+
+impl SpawnOptions {
+    fn is_default(&self) -> bool {
+        self.supervision.is_none() && self.reads.is_none()
+    }
+}
+
 /// A running actor. The instance is dropped before the teardown runs.
 struct ActorTask<A: Actor> {
     factory: Factory<A>,
     ctx: Context<A>,
-    /// The supervision strategy set at spawn; `None` for the parent's.
-    supervision: Option<Box<Supervision>>,
+    /// What its spawn said, if it said anything.
+    options: Option<Box<SpawnOptions>>,
     /// The history of its own restarts; `None` until the first.
     record: Option<Box<Record>>,
     inbound: Chain<dyn Inbound>,
@@ -92,7 +108,7 @@ struct ActorTask<A: Actor> {
 /// User values given at spawn, each dropped under its own panic guard.
 impl<A: Actor> Drop for ActorTask<A> {
     fn drop(&mut self) {
-        discard_from(&mut self.supervision);
+        discard_from(&mut self.options);
         discard_from(&mut self.inbound);
     }
 }

@@ -183,6 +183,28 @@ impl<T: Item> Bound<T> {
         left
     }
 
+    /// Takes these messages of askers out of the line.
+    pub(crate) fn split_off_asks(
+        &mut self,
+        wanted: impl Fn(&T) -> bool,
+        out: &mut Vec<T>,
+        garbage: &mut Vec<T>,
+    ) {
+        // A sender that waits for its place has a waker, and looks for its ticket.
+        let is_taken = |waiter: &Waiter<T>| waiter.admitted.waker.is_none() && wanted(&waiter.admitted.message);
+        if !self.line.iter().any(is_taken) {
+            return;
+        }
+        for waiter in std::mem::take(&mut self.line) {
+            if is_taken(&waiter) {
+                out.push(waiter.admitted.message);
+            } else {
+                self.line.push_back(waiter);
+            }
+        }
+        self.sweep(garbage);
+    }
+
     /// Empties the line.
     pub(crate) fn drain_waiters(&mut self) -> impl Iterator<Item = Admitted<T>> {
         self.withdrawn = 0;

@@ -59,6 +59,14 @@ impl<T> Chunks<T> {
         item
     }
 
+    /// Moves the items that are unwanted to `out`.
+    pub(super) fn split_off(&mut self, unwanted: impl Fn(&T) -> bool, out: &mut Vec<T>) {
+        let before = out.len();
+        self.full.iter_mut().for_each(|queue| queue.split_off(&unwanted, out));
+        self.full.retain(|queue| !queue.is_empty());
+        self.len -= out.len() - before;
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.full.iter().flat_map(Queue::iter)
     }

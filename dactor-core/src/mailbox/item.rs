@@ -10,6 +10,11 @@ pub(crate) trait Item {
         false
     }
 
+    /// Whether it joins running reads that others wait behind.
+    fn interleaves(&self) -> bool {
+        false
+    }
+
     /// Its slot, if an asker may withdraw it.
     fn slot(&self) -> Option<&AtomicSlot> {
         None

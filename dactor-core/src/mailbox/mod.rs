@@ -15,6 +15,7 @@ mod members;
 pub(crate) mod overflow;
 mod push;
 pub(crate) mod queue;
+mod reads;
 pub(crate) mod shed;
 mod side_queues;
 mod signals;

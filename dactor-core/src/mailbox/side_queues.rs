@@ -65,6 +65,24 @@ impl<T> SideQueues<T> {
         self.returned[priority as usize].pop_front()
     }
 
+    /// Takes these messages out of what came back to a lane.
+    pub(crate) fn split_off_returned(
+        &mut self,
+        priority: Priority,
+        wanted: impl Fn(&T) -> bool,
+        out: &mut Vec<T>,
+    ) {
+        let lane = priority as usize;
+        loop {
+            let at = self.returned[lane].iter().position(&wanted);
+            let Some(at) = at else { return };
+            out.extend(self.returned[lane].remove(at));
+            let at = self.left[lane] + at;
+            let behind = self.deferred.iter_mut().map(|deferred| &mut deferred.behind[lane]);
+            behind.filter(|behind| **behind > at).for_each(|behind| *behind -= 1);
+        }
+    }
+
     /// `count` messages have left the front of a lane.
     pub(crate) fn note_left(&mut self, priority: Priority, count: usize) {
         if !self.deferred.is_empty() {
@@ -169,6 +187,15 @@ impl<T: Item> Inner<T> {
         let returned = side_queues.pop_returned(priority)?;
         mark_taken(&returned);
         Some(returned)
+    }
+
+    /// Puts a message in front of its lane.
+    pub(super) fn put_returned(&mut self, message: T, priority: Priority) {
+        let side_queues = self.make_side_queues();
+        let lane = priority as usize;
+        side_queues.deferred.iter_mut().for_each(|deferred| deferred.behind[lane] += 1);
+        let behind = mem::take(&mut side_queues.returned[lane]);
+        side_queues.returned[lane] = std::iter::once(message).chain(behind).collect();
     }
 
     /// Queues a notice behind all messages waiting now, of any priority.

@@ -36,6 +36,7 @@ impl Signals {
     pub(super) const CALLED: u8 = 0b1000;
     pub(super) const MEMBERS: u8 = 0b1_0000;
     pub(super) const LANE: u8 = 0b110_0000;
+    pub(super) const JOINS: u8 = 0b1000_0000;
     const HIGH: u8 = 0b010_0000;
     const LOW: u8 = 0b100_0000;
 
@@ -66,6 +67,11 @@ impl Signals {
             Priority::Normal => 0,
             Priority::Low => Self::LOW,
         })
+    }
+
+    /// Whether a message that joins running reads may be queued.
+    pub(super) fn may_join(self) -> bool {
+        self.0 & Self::JOINS != 0
     }
 
     /// Whether the cell has housekeeping to do: a timer is due, or there is a family request.

@@ -25,6 +25,8 @@ pub(crate) enum Park<'a> {
     Native,
     /// Its future stays pending; the next push wakes this waker.
     Pending(&'a Waker),
+    /// The same while reads are running.
+    Reading(&'a Waker),
 }
 
 /// What [`Mailbox::take`] found.
@@ -105,6 +107,10 @@ impl<T: Item> Mailbox<T> {
         if signals.ending() != Ending::None {
             return Taken::Ending;
         }
+        if let Park::Reading(waker) = park {
+            inner.wait(waker, WakeOn::Reads);
+            return Taken::Parked;
+        }
         batch.shrink_to(KEPT_SLOTS);
         inner.queue.shrink_to(KEPT_SLOTS);
         if let Some(lanes) = &mut inner.lanes {
@@ -113,7 +119,7 @@ impl<T: Item> Mailbox<T> {
         inner.chunks = None;
         match park {
             Park::Native => inner.phase = Phase::Idle,
-            Park::Pending(waker) => inner.wait(waker, WakeOn::All),
+            Park::Pending(waker) | Park::Reading(waker) => inner.wait(waker, WakeOn::All),
         }
         Taken::Parked
     }

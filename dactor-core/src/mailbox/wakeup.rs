@@ -33,7 +33,11 @@ pub(crate) enum Wakeup {
 pub(super) enum WakeOn {
     /// Only a signal: a handler is running.
     Signals,
-    /// A signal or a message.
+    /// A system signal or a message that joins the running reads, which others wait behind.
+    Joins,
+    /// A system signal or a message: reads are running, and others may run beside them.
+    Reads,
+    /// A system signal or a message: there is nothing to do.
     All,
 }
 
@@ -49,7 +53,8 @@ impl<T: Item> Inner<T> {
     pub(super) fn wakeup(&mut self, by: WakeOn) -> Wakeup {
         match &self.phase {
             Phase::Starting | Phase::Scheduled => return Wakeup::None,
-            Phase::Waiting(_, WakeOn::Signals) if by == WakeOn::All => return Wakeup::None,
+            Phase::Waiting(_, WakeOn::Signals) if by != WakeOn::Signals => return Wakeup::None,
+            Phase::Waiting(_, WakeOn::Joins) if by == WakeOn::All => return Wakeup::None,
             Phase::Waiting(..) | Phase::Idle => {}
         }
         self.wakes = self.wakes.wrapping_add(1);

@@ -1,3 +1,4 @@
+use crate::message::access::Access;
 use crate::message::mode::Mode;
 use crate::message::priority::Priority;
 
@@ -13,9 +14,11 @@ pub trait Message: Send + 'static {
     /// The reply type; `()` for a message without a reply.
     type Reply: Send + 'static;
 
-    /// The handler trait of the message: [`Exclusive`](crate::Exclusive), which means
-    /// [`Handler`](crate::Handler), unless it only reads.
-    type Access;
+    /// Which handler trait the message goes to: [`Exclusive`](crate::Exclusive), and so
+    /// [`Handler`](crate::Handler), unless it only reads: then [`Shared`](crate::Shared) or
+    /// [`Interleaved`](crate::Interleaved), and so [`ReadHandler`](crate::ReadHandler). `#[message(read)]` and
+    /// `#[message(interleave)]` on the derive set it.
+    type Access: Access;
 
     /// The priority lane of the message; set by `#[message(priority = High)]` on the derive.
     const PRIORITY: Priority = Priority::Normal;

@@ -1,5 +1,6 @@
 //! Messages, their priorities and headers.
 
+pub(crate) mod access;
 pub(crate) mod headers;
 pub(crate) mod message;
 pub(crate) mod mode;

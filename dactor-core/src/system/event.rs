@@ -4,6 +4,7 @@ use std::fmt;
 use std::future::pending;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use tokio::sync::broadcast::{self, error::RecvError};
 
@@ -25,6 +26,17 @@ pub enum Event {
         message: &'static str,
         /// The failure.
         error: Error,
+    },
+    /// A read runs longer than [`SystemBuilder::slow_read`](crate::SystemBuilder::slow_read) or
+    /// [`Spawn::slow_read`](crate::Spawn::slow_read) allow. It holds up the writes behind it. It is reported once, while
+    /// it runs.
+    SlowRead {
+        /// The path of the actor.
+        actor: ActorPath,
+        /// The type of the message.
+        message: &'static str,
+        /// The time that has passed.
+        limit: Duration,
     },
     /// An actor was restarted in place.
     Restarted {
@@ -215,6 +227,11 @@ impl Events {
     pub(crate) fn failed(&self, target: &dyn Labelled, message: &'static str, error: &Error) {
         tracing::warn!(parent: None, actor = %target.label(), message_type = message, error = format_args!("{error:#}"), "a handler failed");
         self.emit(|| Event::Failed { actor: target.path(), message, error: error.clone() });
+    }
+
+    pub(crate) fn slow_read(&self, target: &dyn Labelled, message: &'static str, limit: Duration) {
+        tracing::warn!(parent: None, actor = %target.label(), message_type = message, ?limit, "a read runs for long and holds up writes");
+        self.emit(|| Event::SlowRead { actor: target.path(), message, limit });
     }
 
     pub(crate) fn restarted(&self, target: &dyn Labelled, error: &Error) {

@@ -4,6 +4,7 @@ use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use crate::actor::factory::Factory;
 use crate::actor::stash;
@@ -12,7 +13,8 @@ use crate::kernel::actor_core::{ActorCore, ActorMeta, DynActor, Identity};
 use crate::kernel::cell::Cell;
 use crate::kernel::cycles::Start;
 use crate::kernel::live_path::check_name;
-use crate::kernel::task::actor_future;
+use crate::kernel::task::reads::ReadLimits;
+use crate::kernel::task::{SpawnOptions, actor_future};
 use crate::mailbox::Mailbox;
 use crate::mailbox::bound::Limit;
 use crate::mailbox::overflow::Overflow;
@@ -45,7 +47,7 @@ struct Plan<A: Actor> {
     parent: Option<Arc<dyn DynActor>>,
     /// The generation of the parent's children: a restart of the parent starts another.
     generation: u32,
-    supervision: Option<Supervision>,
+    options: SpawnOptions,
     limit: Limit,
     stash: usize,
     inbound: Vec<Arc<dyn Inbound>>,
@@ -67,7 +69,7 @@ impl<A: Actor> Spawn<A> {
             guardian,
             parent,
             generation,
-            supervision: None,
+            options: SpawnOptions::default(),
             limit,
             stash: stash::CAPACITY,
             inbound: Vec::new(),
@@ -98,7 +100,7 @@ impl<A: Actor> Spawn<A> {
 
     /// The supervision strategy for this actor, overriding its parent's [`supervision`](Actor::supervision).
     pub fn supervision(mut self, supervision: Supervision) -> Self {
-        self.plan().supervision = Some(supervision);
+        self.plan().options.supervision = Some(supervision);
         self
     }
 
@@ -126,6 +128,33 @@ impl<A: Actor> Spawn<A> {
     pub fn stash(mut self, capacity: usize) -> Self {
         self.plan().stash = capacity;
         self
+    }
+
+    /// How many reads of the actor run at once: 64 unless this says otherwise. Further ones wait in the mailbox.
+    ///
+    /// A read that asks its own actor for a read which would have to wait gets
+    /// [`AskedItself`](ErrorKind::AskedItself): see [`max_interleaved`](Self::max_interleaved).
+    pub fn max_reads(mut self, count: usize) -> Self {
+        self.read_limits().reads = count;
+        self
+    }
+
+    /// How many [interleaved](crate::Interleaved) reads of the actor run at once: 64 unless this says otherwise. They do not
+    /// count for [`max_reads`](Self::max_reads). One more is refused: its asker gets
+    /// [`Overloaded`](ErrorKind::Overloaded).
+    pub fn max_interleaved(mut self, count: usize) -> Self {
+        self.read_limits().interleaved = count;
+        self
+    }
+
+    /// Reports a read of the actor that runs longer than this ([`Event::SlowRead`](crate::Event::SlowRead)).
+    pub fn slow_read(mut self, after: Duration) -> Self {
+        self.read_limits().slow = Some(after);
+        self
+    }
+
+    fn read_limits(&mut self) -> &mut ReadLimits {
+        self.plan().options.reads.get_or_insert_default()
     }
 
     /// Adds an inbound interceptor, after those of the system.
@@ -199,6 +228,7 @@ impl<A: Actor> Plan<A> {
             check_name(name)?;
         }
         let limit = self.limit.check()?;
+        self.options.reads.as_ref().map(ReadLimits::check).transpose()?;
         let mut outbound = self.system.outbound().clone();
         if !self.inbound.is_empty() || self.system.inbound().is_some() {
             // Messages to this actor carry their sender.
@@ -220,8 +250,8 @@ impl<A: Actor> Plan<A> {
         let registration = self.system.register(core.clone(), self.generation)?;
         let Some(factory) = self.factory.take() else { unreachable!("a spawn registers once") };
         let inbound = extend(self.system.inbound(), mem::take(&mut self.inbound));
-        let supervision = self.supervision.take();
-        let future = actor_future(core.clone(), registration, factory, supervision, inbound, self.stash);
+        let options = mem::take(&mut self.options);
+        let future = actor_future(core.clone(), registration, factory, options, inbound, self.stash);
         Ok(Starting { cell: Some(Cell::new(future, core.clone())), core })
     }
 }

@@ -46,6 +46,7 @@ struct Inner {
     backend: Box<dyn Backend>,
     grace: Duration,
     detects_cycles: bool,
+    slow_read: Option<Duration>,
     limit: Limit,
     inbound: Chain<dyn Inbound>,
     outbound: Chain<dyn Outbound>,
@@ -187,6 +188,11 @@ impl System {
 
     pub(crate) fn grace(&self) -> Duration {
         self.inner.grace
+    }
+
+    /// After how long a read that runs is an event.
+    pub(crate) fn slow_read(&self) -> Option<Duration> {
+        self.inner.slow_read
     }
 
     pub(crate) fn detects_cycles(&self) -> bool {

@@ -7,9 +7,12 @@ use tokio_util::sync::CancellationToken;
 use crate::actor::deferred::Later;
 use crate::actor_ref::ask::Target;
 use crate::actor_ref::outbound::finish_send;
+use crate::base::label::Labelled;
 use crate::delivery::ask_state::{Asker, Sink};
 use crate::message::options::SendOptions;
-use crate::{Actor, ActorRef, Context, ErrorKind, Failure, Header, Message, Outcome, SentTo};
+use crate::{
+    Actor, ActorRef, Context, ErrorKind, Failure, Header, Headers, Message, Outcome, Result, SentTo,
+};
 
 /// The reply to the current message.
 impl<A: Actor> Context<A> {
@@ -71,15 +74,9 @@ impl<A: Actor> Context<A> {
     ///
     /// When the current message is an ask with another reply type than `M`'s.
     pub fn reply_later<M: Message>(&mut self) -> (Later<M::Reply>, Outcome<M::Reply>) {
-        let sink = self.asker.clone().filter(|_| !self.promised).map(|asker| {
-            let sink = into_sink::<M::Reply>(asker).unwrap_or_else(|| {
-                panic!("the current message is not a `{}`", M::type_name());
-            });
-            sink.pass_on();
-            sink
-        });
+        let asker = self.asker.clone().filter(|_| !self.promised);
+        let later = defer::<M>(asker, self.myself.core.clone());
         self.promised = true;
-        let later = Later::new(sink, self.myself.core.clone(), M::type_name());
         (later, Err(Failure::promise()))
     }
 
@@ -98,41 +95,68 @@ impl<A: Actor> Context<A> {
     /// Always: the value marks the reply as handed over, and the handler returns it. It is a failure only if
     /// the reply types differ ([`Unsupported`](ErrorKind::Unsupported)).
     pub fn forward<B: Actor, M: SentTo<B>>(&mut self, to: &ActorRef<B>, message: M) -> Outcome<M::Reply> {
-        let mut options = SendOptions { priority: M::PRIORITY, headers: self.headers.clone() };
         let asker = self.asker.clone().filter(|_| !self.promised);
-        let sink = match asker.map(into_sink::<M::Reply>) {
-            None => None,
-            Some(Some(sink)) => Some(sink),
-            Some(None) => {
-                let error = to.core.error(ErrorKind::Unsupported, M::type_name());
-                let because = "its reply type differs from the one asked for";
-                return Err(error.with("because", because).into());
-            }
-        };
-        self.promised = true;
-        sink.iter().for_each(|sink| sink.pass_on());
-        let guard = match to.run_on_send_now(&message, &mut options) {
-            Ok(guard) => guard,
-            Err(error) => {
-                to.dead_letter(&message, &error);
-                if let Some(sink) = sink {
-                    sink.answer(Err(error));
-                }
-                return Err(Failure::promise());
-            }
-        };
-        // A refused message has already become a dead letter, and its asker is answered.
-        let delivered = match sink {
-            Some(sink) => {
-                let asker = sink.clone();
-                let envelope = message.into_forward(options.headers, sink);
-                to.core.deliver_forwarded(envelope, &*asker, options.priority)
-            }
-            None => to.core.deliver(message.into_tell(options.headers), options.priority),
-        };
-        let _ = finish_send(guard, delivered);
-        Err(Failure::promise())
+        let forwarded = forward(asker, self.headers.clone(), to, message);
+        self.promised |= forwarded.is_ok();
+        Err(forwarded.map_or_else(Failure::from, |()| Failure::promise()))
     }
+}
+
+/// The reply to the asker, for another holder to give.
+pub(super) fn defer<M: Message>(
+    asker: Option<Arc<dyn Asker>>,
+    actor: Arc<dyn Labelled>,
+) -> Later<M::Reply> {
+    let sink = asker.map(|asker| {
+        let sink = into_sink::<M::Reply>(asker).unwrap_or_else(|| {
+            panic!("the message in hand is not a `{}`", M::type_name());
+        });
+        sink.pass_on();
+        sink
+    });
+    Later::new(sink, actor, M::type_name())
+}
+
+/// Hands a message over to another actor. The error when the asker wants a reply of another type.
+pub(super) fn forward<B: Actor, M: SentTo<B>>(
+    asker: Option<Arc<dyn Asker>>,
+    headers: Headers,
+    to: &ActorRef<B>,
+    message: M,
+) -> Result<()> {
+    let mut options = SendOptions { priority: M::PRIORITY, headers };
+    let sink = match asker.map(into_sink::<M::Reply>) {
+        None => None,
+        Some(Some(sink)) => Some(sink),
+        Some(None) => {
+            let error = to.core.error(ErrorKind::Unsupported, M::type_name());
+            let because = "its reply is of another type than the one asked for";
+            return Err(error.with("because", because));
+        }
+    };
+    sink.iter().for_each(|sink| sink.pass_on());
+    let guard = match to.run_on_send_now(&message, &mut options) {
+        Ok(guard) => guard,
+        Err(error) => {
+            to.dead_letter(&message, &error);
+            if let Some(sink) = sink {
+                sink.answer(Err(error));
+            }
+            return Ok(());
+        }
+    };
+    // Refused, it is a dead letter by now, and its asker is answered.
+    let delivered = match sink {
+        Some(sink) => {
+            let asker = sink.clone();
+            let envelope = message.into_forward(options.headers, sink);
+            to.core.deliver_forwarded(envelope, &*asker, options.priority)
+        }
+        None => to.core.deliver(message.into_tell(options.headers), options.priority),
+    };
+    let _ = finish_send(guard, delivered);
+    to.core.rouse_for::<M>();
+    Ok(())
 }
 
 pub(crate) fn into_sink<R: 'static>(asker: Arc<dyn Asker>) -> Option<Arc<dyn Sink<R>>> {

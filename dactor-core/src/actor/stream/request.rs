@@ -5,6 +5,7 @@ use std::fmt;
 use std::future::Future;
 
 use crate::delivery::access::Dispatch;
+use crate::message::access::Access;
 use crate::message::mode::Mode;
 use crate::{
     Actor, Context, Expand, ExpandHandler, Input, Message, Outcome, Priority, Producer, Reduce,
@@ -14,6 +15,8 @@ use crate::{
 /// The access mode of stream requests.
 #[derive(Debug)]
 pub enum Streaming {}
+
+impl Access for Streaming {}
 
 macro_rules! request {
     ($(#[$doc:meta])* $name:ident: $message:ident, $mode:ident, $reply:ty, {$($part:ident: $type:ty),*}) => {

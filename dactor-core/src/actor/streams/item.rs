@@ -33,8 +33,8 @@ impl<A: Actor, M: SentTo<A>> DynMessage<A> for Item<M> {
     fn dispatch<'a>(self: Box<Self>, context: DispatchContext<'a, A>) -> Running<'a> {
         let Item { message, link, receipt } = *self;
         if link.is_cancelled() {
-            let error = context.target.error(ErrorKind::Detached, M::type_name());
-            context.target.report_dead_letter(M::type_name(), &error, &|| message.describe());
+            let error = context.route.target.error(ErrorKind::Detached, M::type_name());
+            context.route.target.report_dead_letter(M::type_name(), &error, &|| message.describe());
             discard(message);
             return skip();
         }

@@ -40,6 +40,8 @@ pub trait Asker: Send + Sync {
     fn is_held_up(&self) -> bool;
     /// Whether no handler has the message.
     fn is_unclaimed(&self) -> bool;
+    /// Whether the message joins running reads.
+    fn interleaves(&self) -> bool;
     /// Delays the answer, until released as often as held.
     fn hold(&self);
     fn release(&self);

@@ -2,34 +2,45 @@
 
 use std::sync::Arc;
 
-use super::dispatch::skip;
-use super::{DispatchContext, DynAsk, DynMessage, Running};
+use super::dispatch::{DispatchTarget, skip};
+use super::{DispatchContext, DynAsk, DynMessage, ReadDispatch, Running, RunningRead};
 use crate::base::panic::discard;
-use crate::delivery::access::Accepts;
+use crate::delivery::access::{Accepts, SharedActor};
 use crate::delivery::ask_state::{AskState, Asker, Claim, Sink};
 use crate::delivery::handler::handle;
+use crate::delivery::handler::read::skip_read;
 use crate::delivery::obligation::AskObligation;
 use crate::{Error, ErrorKind, Headers, Message};
 
 impl<A: Accepts<M>, M: Message> DynAsk<A> for AskState<M> {
     fn dispatch<'a>(self: Arc<Self>, context: DispatchContext<'a, A>) -> Running<'a> {
-        let (kind, message) = match self.claim() {
+        match self.claim() {
             Claim::Message(message, headers) => {
-                let obligation = AskObligation::new::<M>(self, 0, context.target);
-                return handle(context, message, headers, M::MODE, obligation);
+                let obligation = AskObligation::new::<M>(self, 0, context.route.target);
+                handle(context, message, headers, M::MODE, obligation)
             }
-            Claim::Withdrawn => {
-                // It may hold headers.
-                discard(self);
-                return skip();
+            unwanted => {
+                drop_unwanted(self, unwanted, context.route.target);
+                skip()
             }
-            Claim::Late(message) => (ErrorKind::Timeout, message),
-            Claim::Cancelled(message) => (ErrorKind::Cancelled, message),
-        };
-        discard(message);
-        Sink::answer(&*self, Err(context.target.error(kind, M::type_name()).unhandled()));
-        discard(self);
-        skip()
+        }
+    }
+
+    fn share<'a>(&self, actor: &'a A) -> Option<&'a dyn SharedActor<A>> {
+        Accepts::<M>::share(actor)
+    }
+
+    fn dispatch_read<'a>(self: Arc<Self>, context: ReadDispatch<'a, A>) -> RunningRead<'a> {
+        match self.claim() {
+            Claim::Message(message, headers) => {
+                let obligation = AskObligation::new::<M>(self, 0, context.route.target);
+                A::accept_read(context, message, headers, M::MODE, obligation)
+            }
+            unwanted => {
+                drop_unwanted(self, unwanted, context.route.target);
+                skip_read()
+            }
+        }
     }
 
     fn message_type(&self) -> &'static str {
@@ -54,6 +65,20 @@ impl<A: Accepts<M>, M: Message> DynAsk<A> for AskState<M> {
     }
 }
 
+/// Ends an ask that its asker has given up.
+fn drop_unwanted<M: Message>(ask: Arc<AskState<M>>, claim: Claim<M>, target: &dyn DispatchTarget) {
+    let (kind, message) = match claim {
+        Claim::Message(..) => unreachable!("it is wanted"),
+        // Headers, perhaps.
+        Claim::Withdrawn => return discard(ask),
+        Claim::Late(message) => (ErrorKind::Timeout, message),
+        Claim::Cancelled(message) => (ErrorKind::Cancelled, message),
+    };
+    discard(message);
+    Sink::answer(&*ask, Err(target.error(kind, M::type_name()).unhandled()));
+    discard(ask);
+}
+
 /// A message whose handler answers the asker of another actor.
 pub(super) struct Forwarded<M: Message> {
     pub(super) message: M,
@@ -61,19 +86,40 @@ pub(super) struct Forwarded<M: Message> {
     pub(super) asker: Arc<dyn Sink<M::Reply>>,
 }
 
+impl<M: Message> Forwarded<M> {
+    /// Itself, unless its asker has given up.
+    fn wanted(self, target: &dyn DispatchTarget) -> Option<Self> {
+        let Some(error) = target.unwanted(&*self.asker, M::type_name()) else { return Some(self) };
+        let Forwarded { message, headers, asker } = self;
+        discard(message);
+        asker.answer(Err(error));
+        discard(headers);
+        discard(asker);
+        None
+    }
+}
+
 impl<A: Accepts<M>, M: Message> DynMessage<A> for Forwarded<M> {
     fn dispatch<'a>(self: Box<Self>, context: DispatchContext<'a, A>) -> Running<'a> {
-        let Forwarded { message, headers, asker } = *self;
-        if let Some(error) = context.target.unwanted(&*asker, M::type_name()) {
-            discard(message);
-            asker.answer(Err(error));
-            discard(headers);
-            discard(asker);
+        let Some(Forwarded { message, headers, asker }) = self.wanted(context.route.target) else {
             return skip();
-        }
+        };
         let passes = asker.passes();
-        let obligation = AskObligation::new::<M>(asker, passes, context.target);
+        let obligation = AskObligation::new::<M>(asker, passes, context.route.target);
         handle(context, message, headers, M::MODE, obligation)
+    }
+
+    fn share<'a>(&self, actor: &'a A) -> Option<&'a dyn SharedActor<A>> {
+        Accepts::<M>::share(actor)
+    }
+
+    fn dispatch_read<'a>(self: Box<Self>, context: ReadDispatch<'a, A>) -> RunningRead<'a> {
+        let Some(Forwarded { message, headers, asker }) = self.wanted(context.route.target) else {
+            return skip_read();
+        };
+        let passes = asker.passes();
+        let obligation = AskObligation::new::<M>(asker, passes, context.route.target);
+        A::accept_read(context, message, headers, M::MODE, obligation)
     }
 
     fn message_type(&self) -> &'static str {

@@ -7,17 +7,24 @@ use tokio::time::Instant;
 
 use crate::base::label::Labelled;
 use crate::base::panic::Panic;
+use crate::delivery::access::SharedActor;
 use crate::delivery::ask_state::Asker;
 use crate::delivery::completion::Handled;
 use crate::interceptor::api::Inbound;
 use crate::mailbox::Ending;
-use crate::{Actor, Context, Error, ErrorKind};
+use crate::{Actor, Context, Error, ErrorKind, ReadContext};
 
 /// A handler's future up to this many bytes lives inside the cell; a larger one is boxed.
 const INLINE: usize = 256;
 
 /// The running handler.
 pub(crate) type Running<'a> = StackFuture<'a, Handled, INLINE>;
+
+/// A running read, with its context, its message and the obligation to answer.
+pub(crate) type RunningRead<'a> = StackFuture<'a, Handled, READ_INLINE>;
+
+/// A read is allocated with this many bytes beside other reads; a larger one is boxed once more.
+const READ_INLINE: usize = 640;
 
 /// A message that is skipped: no handler runs.
 pub(crate) fn skip<'a>() -> Running<'a> {
@@ -29,14 +36,27 @@ pub(crate) fn panicked<'a>(panic: Panic) -> Running<'a> {
     Running::from_or_box(std::future::ready(Handled::Panicked(panic)))
 }
 
-/// What the dispatch of a message needs: the actor, its context and its interceptors.
-pub(crate) struct DispatchContext<'a, A: Actor> {
-    pub(crate) actor: &'a mut A,
-    pub(crate) ctx: &'a mut Context<A>,
+/// What the dispatch of a read needs.
+pub(crate) struct ReadDispatch<'a, A: Actor> {
+    pub(crate) actor: &'a dyn SharedActor<A>,
+    pub(crate) ctx: ReadContext<A>,
+    pub(crate) route: Route<'a>,
+}
+
+/// What a message passes on its way to its handler.
+#[derive(Clone, Copy)]
+pub(crate) struct Route<'a> {
     pub(crate) target: &'a dyn DispatchTarget,
     pub(crate) inbound: Option<&'a [Arc<dyn Inbound>]>,
     /// How many messages of the turn wait behind it.
     pub(crate) behind: usize,
+}
+
+/// What the dispatch of a message needs: the actor, its context and its interceptors.
+pub(crate) struct DispatchContext<'a, A: Actor> {
+    pub(crate) actor: &'a mut A,
+    pub(crate) ctx: &'a mut Context<A>,
+    pub(crate) route: Route<'a>,
 }
 
 /// The actor that handles a message, as seen by the dispatch.

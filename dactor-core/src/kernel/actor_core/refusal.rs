@@ -65,6 +65,13 @@ impl<A: Actor> ActorCore<A> {
         error
     }
 
+    /// Answers for a message that would join too many others.
+    pub(crate) fn refuse_interleaved(&self, envelope: Envelope<A>, limit: usize) {
+        let error = self.error(ErrorKind::Overloaded, envelope.message_type());
+        let error = error.with("because", "as many interleaved reads run as may run at once");
+        self.dead_letter(envelope, &error.with("limit", limit));
+    }
+
     /// Publishes a dead letter, and answers its asker, if any. The destructor runs under the panic guard: the
     /// message may belong to another sender, evicted to make room.
     fn dead_letter(&self, envelope: Envelope<A>, error: &Error) {

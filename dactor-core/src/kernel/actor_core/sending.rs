@@ -11,20 +11,31 @@ use tokio::task::coop::cooperative;
 use super::{ActorCore, Delivered};
 use crate::base::current::{self, Member};
 use crate::delivery::ask_state::{Asker, AtSlot, HolderRef};
-use crate::delivery::envelope::Envelope;
+use crate::delivery::envelope::{Envelope, Sharing};
 use crate::mailbox::bound::Ticket;
 use crate::mailbox::{Refusal, Wakeup};
+use crate::message::access::Access;
 use crate::message::options::SendOptions;
-use crate::{Actor, Priority, Result, SendError, SentTo};
+use crate::{Actor, Message, Priority, Result, SendError, SentTo};
 
 impl<A: Actor> ActorCore<A> {
     pub(crate) fn tell<M: SentTo<A>>(&self, message: M, options: SendOptions) -> Result<Delivered> {
-        match self.mailbox.push(message.into_tell(options.headers), options.priority) {
+        let told = match self.mailbox.push(message.into_tell(options.headers), options.priority) {
             Ok(wakeup) => {
                 self.meta.wake(wakeup);
                 Ok(Delivered::Queued)
             }
             Err(refusal) => self.retell(refusal, options.priority),
+        };
+        self.rouse_for::<M>();
+        told
+    }
+
+    /// Tells a cell whose reads others wait behind that a message was sent, if it joins them.
+    #[inline(always)]
+    pub(crate) fn rouse_for<M: Message>(&self) {
+        if M::Access::INTERLEAVES {
+            self.meta.wake(self.mailbox.rouse_reads());
         }
     }
 
@@ -48,6 +59,7 @@ impl<A: Actor> ActorCore<A> {
         let refusal = match self.push(message.into_tell(options.headers), options.priority) {
             Ok(wakeup) => {
                 self.meta.wake(wakeup);
+                self.rouse_for::<M>();
                 return Ok(Delivered::Queued);
             }
             Err(refusal) => refusal,
@@ -214,6 +226,7 @@ impl<A: Actor> BlockingSend<'_, A> {
     fn begin(&mut self, envelope: Envelope<A>, priority: Priority, waker: &Waker) -> Poll<Result<Delivered>> {
         let core = self.core;
         let message = envelope.message_type();
+        let interleaves = envelope.sharing() == Sharing::Interleaved;
         // The actor itself: room would only come after this turn, so waiting would be a deadlock.
         let pushed = if current::actor() == core.meta.pid() {
             core.push(envelope, priority).map(|wakeup| (wakeup, None))
@@ -224,6 +237,9 @@ impl<A: Actor> BlockingSend<'_, A> {
             Err(refusal) => Poll::Ready(core.refused(refusal)),
             Ok((wakeup, ticket)) => {
                 core.meta.wake(wakeup);
+                if interleaves {
+                    core.meta.wake(core.mailbox.rouse_reads());
+                }
                 let Some(ticket) = ticket else { return Poll::Ready(Ok(Delivered::Queued)) };
                 self.state = SendState::InLine(ticket, message);
                 Poll::Pending

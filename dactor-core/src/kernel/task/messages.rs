@@ -8,14 +8,14 @@ use super::refill::refill;
 use super::teardown::Teardown;
 use super::{ActorTask, LoopExit, TURN, pause};
 use crate::delivery::completion::Handled;
-use crate::delivery::envelope::Envelope;
-use crate::delivery::envelope::dispatch::DispatchContext;
+use crate::delivery::envelope::{Envelope, Sharing};
+use crate::delivery::envelope::dispatch::{DispatchContext, Route};
 use crate::kernel::actor_core::ActorCore;
 use crate::kernel::family::FamilyRequest;
 use crate::kernel::linger::Linger;
 use crate::kernel::turn::Progress;
 use crate::mailbox::{Ending, Signals};
-use crate::{Actor, ErrorKind, StopReason};
+use crate::{Actor, Context, ErrorKind, StopReason};
 
 /// What the message loop does before it takes the next message.
 #[derive(Clone, Copy)]
@@ -59,6 +59,15 @@ impl<A: Actor> ActorTask<A> {
                 continue;
             };
             handled += 1;
+            let envelope = if envelope.sharing() == Sharing::Exclusive {
+                envelope
+            } else {
+                match Box::pin(self.reads(envelope, &mut handled)).await {
+                    Ok(Some(next)) => next,
+                    Ok(None) => continue,
+                    Err(exit) => return exit,
+                }
+            };
             let message = envelope.message_type();
             let counts = self.ctx.counts_as_activity(&envelope);
             // Pinned in place: a running handler is large, and moving it would dominate the cost of a tell.
@@ -88,14 +97,13 @@ impl<A: Actor> ActorTask<A> {
         if signals.is_called() && (batch.is_empty() || !core.mailbox.is_bounded()) {
             return Some(Due::Housekeeping);
         }
-        (handled == TURN).then_some(Due::EndOfTurn)
+        (handled >= TURN).then_some(Due::EndOfTurn)
     }
 
     #[inline(always)]
     fn next_message(&mut self, signals: Signals) -> Option<Envelope<A>> {
-        let Self { ctx, teardown: Teardown { core, batch, .. }, .. } = self;
-        let taken = ctx.set_taken(signals);
-        if signals.overtaken() { core.mailbox.pick(batch, taken) } else { batch.pop_front() }
+        let Self { ctx, teardown, .. } = self;
+        next_message(ctx, teardown, signals)
     }
 
     #[inline(always)]
@@ -104,7 +112,8 @@ impl<A: Actor> ActorTask<A> {
         let core = &**core;
         let Some(actor) = factory.instance() else { unreachable!("a failed restart ends the loop") };
         let inbound = inbound.as_deref();
-        (core, DispatchContext { actor, ctx, target: core, inbound, behind: batch.len() })
+        let route = Route { target: core, inbound, behind: batch.len() };
+        (core, DispatchContext { actor, ctx, route })
     }
 
     /// Fast path for a message that was handled normally. Other outcomes are left to
@@ -135,4 +144,15 @@ impl<A: Actor> ActorTask<A> {
         }
         Ok(())
     }
+}
+
+/// The message whose turn it is, of those that the cell has taken.
+#[inline(always)]
+pub(super) fn next_message<A: Actor>(
+    ctx: &mut Context<A>,
+    Teardown { core, batch, .. }: &mut Teardown<A>,
+    signals: Signals,
+) -> Option<Envelope<A>> {
+    let taken = ctx.set_taken(signals);
+    if signals.overtaken() { core.mailbox.pick(batch, taken) } else { batch.pop_front() }
 }

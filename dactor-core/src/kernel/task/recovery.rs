@@ -78,6 +78,19 @@ impl<A: Actor> ActorTask<A> {
         }
     }
 
+    /// Reports a failure of an instance that is gone.
+    pub(super) fn report(&self, handled: Handled, message: &'static str) {
+        let core = &*self.teardown.core;
+        let error = match handled {
+            Handled::Panicked(panic) => error(core, ErrorKind::Panicked).because(panic),
+            Handled::Failed(failed, status) if status != ReplyStatus::Delivered => {
+                error(core, ErrorKind::Failed).because_shared(failed.shared())
+            }
+            _ => return,
+        };
+        core.meta.system().events().failed(core, message, &error.with("message", message));
+    }
+
     /// Handles a failure: by the actor's own decision, or else by its supervision strategy.
     pub(super) async fn fail(
         &mut self,
@@ -137,8 +150,8 @@ impl<A: Actor> ActorTask<A> {
 
     /// The supervision strategy for this actor. If `supervision()` itself panics, the actor is stopped.
     fn strategy(&self) -> Supervision {
-        if let Some(own) = &self.supervision {
-            return (**own).clone();
+        if let Some(own) = self.options.as_ref().and_then(|options| options.supervision.as_ref()) {
+            return own.clone();
         }
         contain(|| self.teardown.core.meta.supervisor().supervision()).unwrap_or_else(|panic| {
             self.supervision_panicked(&panic);

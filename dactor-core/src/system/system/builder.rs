@@ -25,6 +25,7 @@ pub struct SystemBuilder {
     backend: Option<Box<dyn Backend>>,
     grace: Duration,
     detects_cycles: bool,
+    slow_read: Option<Duration>,
     limit: Limit,
     supervision: Supervision,
     phases: Vec<Phase>,
@@ -41,6 +42,7 @@ impl SystemBuilder {
             backend: None,
             grace: DEFAULT_GRACE,
             detects_cycles: cfg!(debug_assertions),
+            slow_read: None,
             limit: Limit::NONE,
             supervision: Supervision::default(),
             phases: Vec::new(),
@@ -80,6 +82,13 @@ impl SystemBuilder {
     /// poll of the handler, one allocation, and an entry in a process-wide table.
     pub fn detect_ask_cycles(mut self, detect: bool) -> Self {
         self.detects_cycles = detect;
+        self
+    }
+
+    /// Reports a read that runs longer than this ([`Event::SlowRead`]), where a spawn does not say otherwise: it holds up
+    /// writes and restarts. Not reported if not set.
+    pub fn slow_read(mut self, after: Duration) -> Self {
+        self.slow_read = Some(after);
         self
     }
 
@@ -176,6 +185,7 @@ impl SystemBuilder {
             backend,
             grace: self.grace,
             detects_cycles: self.detects_cycles,
+            slow_read: self.slow_read,
             limit: self.limit,
             inbound: extend(&None, self.inbound),
             outbound: extend(&None, self.outbound),
