@@ -246,6 +246,11 @@ impl<'a, M: Message> Ask<'a, M> {
         if self.is_plain() {
             return self.send(message, cx.waker().clone(), None, None);
         }
+        self.begin_limited(message, cx)
+    }
+
+    #[inline(never)]
+    fn begin_limited(&mut self, message: M, cx: &mut Context<'_>) -> Result<()> {
         let Intercepted { pause: Pause { delay, .. }, limits, guard } = self.run_on_send(&message)?;
         if delay.is_zero() {
             return self.send(message, cx.waker().clone(), limits, guard);
@@ -263,6 +268,7 @@ impl<'a, M: Message> Ask<'a, M> {
             && self.target.outbound().is_none()
     }
 
+    #[cold]
     fn wait(&mut self, mut delayed: Box<Delayed<M>>, cx: &mut Context<'_>) -> Result<()> {
         if let Some(error) = delayed.limits.as_mut().and_then(|limits| limits.poll::<M>(cx)) {
             return Err(not_sent(delayed.guard.take(), error.unhandled()));

@@ -121,7 +121,7 @@ impl<M: Message> AskState<M> {
     }
 
     /// Takes the message for its handler.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn claim(&self) -> Claim<M> {
         let mut state = self.lock();
         let Some(message) = state.message.take() else { return Claim::Withdrawn };
@@ -218,7 +218,7 @@ impl<M: Message> Sink<M::Reply> for AskState<M> {
 }
 
 impl<M: Message> AskState<M> {
-    #[inline]
+    #[inline(always)]
     fn settle(mut state: MutexGuard<'_, State<M>>, answer: Result<M::Reply>) -> bool {
         if state.abandoned || state.answered {
             drop(state);

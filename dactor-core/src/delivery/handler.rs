@@ -2,7 +2,7 @@
 
 pub(crate) mod read;
 
-use std::any::type_name;
+use std::any::{Any, type_name};
 use std::future::{Future, ready};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -150,6 +150,16 @@ impl<F: Future<Output = Outcome<R>>, R, S: Continuation<R>> Future for Handling<
             this.handling.set(None);
             Poll::Ready(this.continuation.conclude(end))
         }));
-        polled.unwrap_or_else(|payload| Poll::Ready(this.continuation.panicked(Panic::new(payload))))
+        match polled {
+            Ok(polled) => polled,
+            Err(payload) => Poll::Ready(caught(this.continuation, payload)),
+        }
     }
+}
+
+/// Out of line: a handler that does not panic has no use for it.
+#[cold]
+#[inline(never)]
+fn caught<R>(continuation: &mut impl Continuation<R>, payload: Box<dyn Any + Send>) -> Handled {
+    continuation.panicked(Panic::new(payload))
 }

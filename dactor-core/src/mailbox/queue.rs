@@ -47,7 +47,20 @@ impl<T> Queue<T> {
     #[inline]
     pub(crate) fn visit(&self, look: impl Fn(&T)) {
         self.first.iter().for_each(&look);
-        self.rest.iter().for_each(&look);
+        if !self.rest.is_empty() {
+            self.rest.iter().for_each(&look);
+        }
+    }
+
+    /// Exchanges all items, and the buffers, with an empty queue.
+    #[inline]
+    pub(crate) fn move_to(&mut self, empty: &mut Self) {
+        if self.rest.capacity() == 0 && empty.rest.capacity() == 0 {
+            // At most one item, and no buffer to exchange.
+            empty.first = self.first.take();
+        } else {
+            std::mem::swap(self, empty);
+        }
     }
 
     /// Removes the item at this position.
@@ -146,6 +159,19 @@ mod tests {
             queue.split_off(|number| number % 2 == 1, &mut odd);
             assert!(queue.eq((0..count).filter(|number| number % 2 == 0)));
             assert!(odd.into_iter().eq((0..count).filter(|number| number % 2 == 1)));
+        }
+    }
+
+    #[test]
+    fn items_move_to_an_empty_queue_with_their_buffer() {
+        for count in 0..4 {
+            for had_buffer in [false, true] {
+                let mut queue: Queue<usize> = (0..count).collect();
+                let mut empty = if had_buffer { Queue::with_capacity(8) } else { Queue::new() };
+                queue.move_to(&mut empty);
+                assert_eq!((queue.len(), queue.capacity() >= 8), (0, had_buffer));
+                assert!(empty.eq(0..count));
+            }
         }
     }
 

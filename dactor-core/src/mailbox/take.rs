@@ -92,7 +92,7 @@ impl<T: Item> Mailbox<T> {
             }
             return self.take_chosen(inner, batch);
         }
-        mem::swap(&mut inner.queue, batch);
+        inner.queue.move_to(batch);
         batch.visit(mark_taken);
         Taken::Some
     }

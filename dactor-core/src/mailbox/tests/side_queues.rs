@@ -126,3 +126,24 @@ fn without_lanes_a_notice_is_queued_at_once() {
     assert!(mailbox.lock().lanes.is_none());
     assert_eq!(taken(&mailbox), [1, 2000, 2]);
 }
+
+#[test]
+fn only_an_empty_mailbox_closes_without_a_rest() {
+    let mailbox = launched();
+    assert!(mailbox.push(1, Normal).is_ok() && mailbox.push(2, Normal).is_ok());
+    assert!(!mailbox.close_if_empty() && !mailbox.is_closed());
+    assert_eq!(order(&mailbox), [1, 2]);
+    mailbox.stash(3, Normal, |_| true);
+    assert!(!mailbox.close_if_empty() && !mailbox.is_closed());
+    assert!(mailbox.empty_stash().eq([3]) && mailbox.close().count() == 0);
+
+    let mailbox = launched();
+    assert!(mailbox.push(1, Normal).is_ok() && mailbox.push(2, Normal).is_ok());
+    assert_eq!(order(&mailbox), [1, 2]);
+    assert!(mailbox.close_if_empty() && mailbox.is_closed());
+    assert_eq!(mailbox.lock().queue.capacity(), 0, "the buffer is given back");
+    assert!(matches!(mailbox.push(3, Normal), Err(Refusal::Closed(3))));
+    mailbox.stash(4, Normal, |_| true);
+    assert!(!mailbox.close_if_empty(), "a hook has put it aside after the mailbox was closed");
+    assert!(mailbox.empty_stash().eq([4]));
+}
