@@ -20,7 +20,8 @@ use crate::delivery::envelope::Envelope;
 use crate::kernel::actor_core::{ActorCore, DynActor};
 use crate::mailbox::Signals;
 use crate::{
-    Actor, ActorPath, ActorRef, AnyActorRef, Error, ErrorKind, Headers, IntoActor, Pid, Priority, Result, Spawn, System,
+    Actor, ActorPath, ActorRef, AnyActorRef, Error, ErrorKind, Headers, IntoActor, Pid, Priority, Result,
+    Spawn, System,
 };
 
 /// What a handler or hook knows about its own actor, and about the message in hand.
