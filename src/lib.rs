@@ -24,6 +24,8 @@ pub mod guide {
     pub mod messaging {}
     #[doc = include_str!("docs/paths.md")]
     pub mod paths {}
+    #[doc = include_str!("docs/reads.md")]
+    pub mod reads {}
     #[doc = include_str!("docs/streams.md")]
     pub mod streams {}
     #[doc = include_str!("docs/supervision.md")]

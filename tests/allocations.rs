@@ -1,5 +1,5 @@
-//! Steady state, small message and handler: one heap allocation per tell, and one per ask; no-op interceptors
-//! add none.
+//! Steady state, small message and handler: one heap allocation per tell, and one per ask; interceptors that do nothing
+//! add none. Two per read at the most, also when it waits.
 //!
 //! The counter is global, so there is one test.
 
@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use counting_alloc::{Counting, start_counting, stop_counting};
 use dactor::spi::Backend;
-use dactor::{Actor, ActorRef, Context, Handler, Inbound, Message, Outcome, PendingReply, System};
+use dactor::{
+    Actor, ActorRef, Context, Handler, Inbound, Message, Outcome, PendingReply, ReadContext, ReadHandler,
+    System,
+};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 
@@ -18,6 +21,9 @@ const MESSAGES: u64 = 100_000;
 const BURST: u64 = 1_000;
 const PER_TELL: f64 = 1.05;
 const PER_ASK: f64 = 1.05;
+const PER_READ: f64 = 2.05;
+/// As many reads as run at once.
+const READS: usize = 64;
 
 /// Adds numbers up, and notifies after every `every` messages.
 struct Sum {
@@ -42,6 +48,59 @@ impl Handler<Add> for Sum {
         }
         Ok(self.total)
     }
+}
+
+/// Gives the sum, at once or after the task has given way to others.
+#[derive(Message)]
+#[message(read, reply = u64)]
+struct Total {
+    waits: bool,
+}
+
+impl ReadHandler<Total> for Sum {
+    async fn read(&self, Total { waits }: Total, _ctx: &ReadContext<Self>) -> Outcome<u64> {
+        if waits {
+            tokio::task::yield_now().await;
+        }
+        Ok(self.total)
+    }
+}
+
+/// The mean number of allocations per read, of so many at once.
+async fn reads(sum: &ActorRef<Sum>, burst: usize, waits: bool) -> f64 {
+    let mut pending: Vec<PendingReply<Total>> = Vec::with_capacity(READS);
+    let mut rounds = 0;
+    for counts in [false, true] {
+        if counts {
+            start_counting();
+        }
+        rounds = MESSAGES as usize / burst / 10;
+        for _ in 0..rounds {
+            if burst == 1 {
+                sum.ask(Total { waits }).await.unwrap();
+                continue;
+            }
+            pending.extend((0..burst).map(|_| sum.ask(Total { waits }).enqueue().unwrap()));
+            for reply in pending.drain(..) {
+                reply.await.unwrap();
+            }
+        }
+    }
+    stop_counting().allocations as f64 / (rounds * burst) as f64
+}
+
+async fn measure_reads(system: System) {
+    let sum = Sum { total: 0, handled: 0, every: u64::MAX, done: Arc::default() };
+    let sum = system.spawn(sum).await.unwrap();
+    for burst in [1, READS] {
+        for waits in [false, true] {
+            let per_read = reads(&sum, burst, waits).await;
+            let figures = format!("{burst} reads at once, waiting: {waits}: {per_read:.4} per read");
+            println!("{figures}");
+            assert!(per_read <= PER_READ, "{figures}; at most {PER_READ}");
+        }
+    }
+    system.shutdown().await.unwrap();
 }
 
 struct NoOp;
@@ -123,5 +182,11 @@ fn one_allocation_per_tell_and_per_ask() {
             case(dactor_kameo::kameo(), one(), "current thread", pace, interceptors);
             case(dactor_kameo::kameo(), two(), "two workers", pace, interceptors);
         }
+    }
+    for runtime in [one(), two()] {
+        let ractor = System::builder("reads").backend(dactor_ractor::ractor()).build().unwrap();
+        runtime.block_on(async { tokio::spawn(measure_reads(ractor)).await }).unwrap();
+        let kameo = System::builder("reads").backend(dactor_kameo::kameo()).build().unwrap();
+        runtime.block_on(async { tokio::spawn(measure_reads(kameo)).await }).unwrap();
     }
 }

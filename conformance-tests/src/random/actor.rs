@@ -6,14 +6,17 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dactor_core::{
-    Actor, Context, Directive, Error, ErrorKind, Failure, Handler, Outcome, StopReason, Terminated,
+    Actor, Context, Directive, Error, ErrorKind, Failure, Handler, Outcome, ReadContext, ReadHandler,
+    StopReason, Terminated,
 };
 use futures_util::{StreamExt, stream};
 
 use super::execute;
 use super::history::{HandlerEnd, History, HookKind, HookMoment, LiveCounter, Observation, Reason, Sender};
-use super::message::{Abortable, Answer, INJECTED, PanickingError, PanickingHeader, ProgramMessage};
-use super::program::{Finish, Hook, HookEnd, Job, Lane, SendMethod, Spawn, Step};
+use super::message::{
+    Abortable, Answer, INJECTED, Interleaving, PanickingError, PanickingHeader, ProgramMessage, ReadOnly,
+};
+use super::program::{Finish, Hook, HookEnd, Job, Lane, SendMethod, Sharing, Spawn, Step};
 use super::run::Run;
 
 /// The actor of a random program.
@@ -36,13 +39,7 @@ impl ProgramActor {
 
     async fn run_job(&mut self, message: ProgramMessage, ctx: &mut Context<Self>) -> Outcome<Answer> {
         let (id, job) = (message.id, message.job.clone());
-        self.note(Observation::Begin { id, actor: self.spec.slot, instance: self.instance });
-        let mut handling = HandlerGuard {
-            history: self.run.history.clone(),
-            id,
-            actor: self.spec.slot,
-            how: HandlerEnd::Cut,
-        };
+        let mut handling = self.begin_handler(id, Sharing::Exclusive);
         if let Some(PanickingHeader(armed)) = ctx.headers().get() {
             armed.0.store(true, Ordering::SeqCst);
         }
@@ -60,6 +57,71 @@ impl ProgramActor {
         outcome
     }
 
+    fn begin_handler(&self, id: u64, sharing: Sharing) -> HandlerGuard {
+        let (actor, instance) = (self.spec.slot, self.instance);
+        self.note(Observation::Begin { id, actor, instance, sharing });
+        HandlerGuard { history: self.run.history.clone(), id, actor, how: HandlerEnd::Cut }
+    }
+
+    /// Runs the steps that need no more than a shared actor.
+    async fn run_read(
+        &self,
+        message: ProgramMessage,
+        sharing: Sharing,
+        ctx: &ReadContext<Self>,
+    ) -> Outcome<Answer> {
+        let (id, job) = (message.id, message.job.clone());
+        let mut handling = self.begin_handler(id, sharing);
+        if let Some(PanickingHeader(armed)) = ctx.headers().get() {
+            armed.0.store(true, Ordering::SeqCst);
+        }
+        let me = self.spec.slot;
+        for step in &job.steps {
+            match step {
+                Step::EndSelf(how) => execute::signal(&self.run, me, *how),
+                Step::Sleep(..) | Step::Yield(_) | Step::Hang | Step::Send(_) | Step::End(..) => {
+                    execute::perform(&self.run, step, Sender::Read(me)).await;
+                }
+                _ => {}
+            }
+        }
+        let (how, outcome) = match job.finish {
+            Finish::Later(after) => {
+                let (later, promised) = ctx.reply_later::<ProgramMessage>();
+                let (run, answer) = (self.run.clone(), self.answer(id, false));
+                tokio::spawn(async move {
+                    run.sleep(after).await;
+                    later.reply(answer);
+                });
+                (HandlerEnd::Promised, promised)
+            }
+            Finish::LaterDropped => {
+                let (later, promised) = ctx.reply_later::<ProgramMessage>();
+                drop(later);
+                (HandlerEnd::Promised, promised)
+            }
+            finish => self.plain_finish(id, finish),
+        };
+        handling.how = how;
+        drop(handling);
+        if how == HandlerEnd::Panicked {
+            panic!("{INJECTED}");
+        }
+        outcome
+    }
+
+    /// An end that needs no context.
+    fn plain_finish(&self, id: u64, finish: Finish) -> (HandlerEnd, Outcome<Answer>) {
+        match finish {
+            Finish::BadReply => (HandlerEnd::Replied, Ok(self.answer(id, true))),
+            Finish::Fail => (HandlerEnd::Failed, Err(Failure::new("injected by the program"))),
+            Finish::BadError => (HandlerEnd::Failed, Err(PanickingError { shown: false }.into())),
+            Finish::DropError => (HandlerEnd::Failed, Err(PanickingError { shown: true }.into())),
+            Finish::Panic => (HandlerEnd::Panicked, Err(Failure::new(""))),
+            _ => (HandlerEnd::Replied, Ok(self.answer(id, false))),
+        }
+    }
+
     fn answer(&self, id: u64, bad: bool) -> Answer {
         Answer { id, bad, _live: LiveCounter::message(&self.run.history) }
     }
@@ -72,12 +134,12 @@ impl ProgramActor {
     ) -> (HandlerEnd, Outcome<Answer>) {
         let id = message.id;
         match job.finish {
-            Finish::Reply => (HandlerEnd::Replied, Ok(self.answer(id, false))),
-            Finish::BadReply => (HandlerEnd::Replied, Ok(self.answer(id, true))),
-            Finish::Fail => (HandlerEnd::Failed, Err(Failure::new("injected by the program"))),
-            Finish::BadError => (HandlerEnd::Failed, Err(PanickingError { shown: false }.into())),
-            Finish::DropError => (HandlerEnd::Failed, Err(PanickingError { shown: true }.into())),
-            Finish::Panic => (HandlerEnd::Panicked, Err(Failure::new(""))),
+            finish @ (Finish::Reply
+            | Finish::BadReply
+            | Finish::Fail
+            | Finish::BadError
+            | Finish::DropError
+            | Finish::Panic) => self.plain_finish(id, finish),
             Finish::Stash if message.stashed => (HandlerEnd::Replied, Ok(self.answer(id, false))),
             Finish::Stash => {
                 message.stashed = true;
@@ -269,6 +331,18 @@ impl Handler<ProgramMessage> for ProgramActor {
 impl Handler<Abortable> for ProgramActor {
     async fn handle(&mut self, Abortable(message): Abortable, ctx: &mut Context<Self>) -> Outcome<Answer> {
         self.run_job(message, ctx).await
+    }
+}
+
+impl ReadHandler<ReadOnly> for ProgramActor {
+    async fn read(&self, ReadOnly(message): ReadOnly, ctx: &ReadContext<Self>) -> Outcome<Answer> {
+        self.run_read(message, Sharing::Read, ctx).await
+    }
+}
+
+impl ReadHandler<Interleaving> for ProgramActor {
+    async fn read(&self, Interleaving(message): Interleaving, ctx: &ReadContext<Self>) -> Outcome<Answer> {
+        self.run_read(message, Sharing::Interleaved, ctx).await
     }
 }
 

@@ -13,8 +13,8 @@ use futures_util::future::{Either, select};
 use super::actor::{ProgramActor, kind};
 use super::history::{Entry, Observation, Reason, Sender, Violation};
 use super::interceptor::EveryThird;
-use super::message::Abortable;
-use super::program::{EndMethod, Op, Program, Spawn, Step, StrategySpec};
+use super::message::{Abortable, Interleaving, ReadOnly};
+use super::program::{EndMethod, Op, Program, Sharing, Spawn, Step, StrategySpec};
 use super::run::{Run, Runtime, lock, yields};
 use super::send::send;
 use crate::Subject;
@@ -192,6 +192,8 @@ pub(super) async fn perform(run: &Arc<Run>, step: &Step, by: Sender) {
             }
         }
         Step::End(how, to) => signal(run, *to, *how),
+        Step::Send(spec) if spec.sharing == Sharing::Read => send(run, spec, by, ReadOnly).await,
+        Step::Send(spec) if spec.sharing == Sharing::Interleaved => send(run, spec, by, Interleaving).await,
         Step::Send(spec) if spec.abort => send(run, spec, by, Abortable).await,
         Step::Send(spec) => send(run, spec, by, |message| message).await,
         // Steps of actors only.

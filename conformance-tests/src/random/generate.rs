@@ -3,7 +3,7 @@
 
 use super::program::{
     DirectiveSpec, EndMethod, Finish, Hook, HookEnd, InterceptSpec, Job, Lane, Op, OverflowPolicy, Program,
-    SendMethod, SendSpec, Spawn, Step, StrategySpec,
+    SendMethod, SendSpec, Sharing, Spawn, Step, StrategySpec,
 };
 use super::splitmix::SplitMix64;
 
@@ -34,6 +34,7 @@ struct Features {
     lost_spawns: bool,
     supervision: bool,
     clients: bool,
+    reads: bool,
 }
 
 impl Features {
@@ -55,6 +56,7 @@ impl Features {
             &mut features.slow_stops,
             &mut features.supervision,
             &mut features.clients,
+            &mut features.reads,
         ] {
             *feature = random.one_in(2);
         }
@@ -179,7 +181,22 @@ impl Generator {
             abort: asks && self.features.drops && self.random.one_in(6),
             // With an outbound interceptor the asker would have to drop the headers.
             bad_header: self.features.bad_values && !self.features.outbound && self.random.one_in(4),
+            sharing: self.sharing(how),
         }
+    }
+
+    fn sharing(&mut self, how: SendMethod) -> Sharing {
+        // A selection sends the message as it is.
+        if !self.features.reads || how == SendMethod::Select {
+            return Sharing::Exclusive;
+        }
+        self.random.pick(&[
+            Sharing::Exclusive,
+            Sharing::Exclusive,
+            Sharing::Read,
+            Sharing::Read,
+            Sharing::Interleaved,
+        ])
     }
 
     fn job(&mut self, depth: u64, asked: bool) -> Job {
@@ -228,6 +245,7 @@ impl Generator {
             drop_after: None,
             abort: false,
             bad_header: false,
+            sharing: Sharing::Exclusive,
         }))
     }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use dactor_core::{ActorPath, ErrorKind, Event, StopReason};
 use tokio::time::Instant;
 
-use super::program::{EndMethod, Lane, SendMethod};
+use super::program::{EndMethod, Lane, SendMethod, Sharing};
 
 /// The sender of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,6 +16,8 @@ pub(super) enum Sender {
     Client(usize),
     /// An actor in a handler.
     Actor(usize),
+    /// An actor in a read, beside others.
+    Read(usize),
     /// An actor in a hook.
     Hook(usize),
     /// A task that sends one message, without an order.
@@ -104,6 +106,7 @@ pub(super) enum Observation {
         id: u64,
         actor: usize,
         instance: u64,
+        sharing: Sharing,
     },
     End {
         id: u64,

@@ -50,6 +50,30 @@ impl Message for Abortable {
     }
 }
 
+/// A message that only reads.
+pub(super) struct ReadOnly(pub(super) ProgramMessage);
+
+impl Message for ReadOnly {
+    type Reply = Answer;
+    type Access = dactor_core::Shared;
+
+    fn describe(&self) -> Option<String> {
+        self.0.describe()
+    }
+}
+
+/// A message that only reads and does not wait behind a write.
+pub(super) struct Interleaving(pub(super) ProgramMessage);
+
+impl Message for Interleaving {
+    type Reply = Answer;
+    type Access = dactor_core::Interleaved;
+
+    fn describe(&self) -> Option<String> {
+        self.0.describe()
+    }
+}
+
 /// A reply with the id of the handled message. A bad one panics in its destructor unless it is read.
 pub(super) struct Answer {
     pub(super) id: u64,

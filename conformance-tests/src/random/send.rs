@@ -82,7 +82,7 @@ async fn ask<M>(
         });
         token
     });
-    let inline = matches!(by, Sender::Actor(_) | Sender::Hook(_));
+    let inline = matches!(by, Sender::Actor(_) | Sender::Read(_) | Sender::Hook(_));
     let drop_after = spec.drop_after;
     if spec.how == SendMethod::Enqueue {
         match configured_ask(run, &target, spec, message, token).enqueue() {

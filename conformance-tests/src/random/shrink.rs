@@ -2,7 +2,9 @@
 
 use std::time::Instant;
 
-use super::program::{EndMethod, Finish, Hook, HookEnd, Job, Lane, Op, Program, SendSpec, Spawn, Step};
+use super::program::{
+    EndMethod, Finish, Hook, HookEnd, Job, Lane, Op, Program, SendSpec, Sharing, Spawn, Step,
+};
 
 /// The smallest program found within the time limit that still fails.
 pub(super) fn shrink(program: Program, until: Instant, mut fails: impl FnMut(&Program) -> bool) -> Program {
@@ -153,6 +155,7 @@ fn send(it: &SendSpec) -> Vec<SendSpec> {
         SendSpec { drop_after: it.drop_after.map(|_| 0), ..same() },
         SendSpec { abort: false, ..same() },
         SendSpec { bad_header: false, ..same() },
+        SendSpec { sharing: Sharing::Exclusive, ..same() },
     ];
     all.extend(job(&it.job).into_iter().map(|job| SendSpec { job, ..same() }));
     all.retain(|simpler| simpler != it);

@@ -20,7 +20,8 @@ use crate::delivery::envelope::Envelope;
 use crate::kernel::actor_core::{ActorCore, DynActor};
 use crate::mailbox::Signals;
 use crate::{
-    Actor, ActorPath, ActorRef, AnyActorRef, Error, ErrorKind, Headers, IntoActor, Pid, Priority, Result, Spawn, System,
+    Actor, ActorPath, ActorRef, AnyActorRef, Error, ErrorKind, Headers, IntoActor, Pid, Priority, Result,
+    Spawn, System,
 };
 
 /// The context of a handler or hook: its actor, and the current message.

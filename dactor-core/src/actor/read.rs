@@ -41,9 +41,5 @@ pub trait ReadHandler<M: Message>: Actor + Sync {
     /// Handles one message, beside other reads.
     ///
     /// A message that comes from a timer, a stream or a pipe has the actor to itself nevertheless.
-    fn read(
-        &self,
-        message: M,
-        ctx: &ReadContext<Self>,
-    ) -> impl Future<Output = Outcome<M::Reply>> + Send; // `#[message(reply = ..)]` on the message says which type
+    fn read(&self, message: M, ctx: &ReadContext<Self>) -> impl Future<Output = Outcome<M::Reply>> + Send; // `#[message(reply = ..)]` on the message says which type
 }

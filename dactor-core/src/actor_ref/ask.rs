@@ -9,7 +9,7 @@ use tokio::time::{Instant, Sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::actor_ref::outbound::{OutboundGuard, delay_unsupported, not_sent, run_on_send};
-use crate::actor_ref::pending::{AskLimits, Deadlines, InFlight, PendingReply};
+use crate::actor_ref::pending::{AskLimits, Deadlines, InFlight, PendingReply, can_join};
 use crate::base::current;
 use crate::base::label::Labelled;
 use crate::delivery::ask_state::AskState;
@@ -239,7 +239,8 @@ impl<'a, M: Message> Ask<'a, M> {
     }
 
     fn begin(&mut self, message: M, cx: &mut Context<'_>) -> Result<()> {
-        if current::actor() == self.target.pid() {
+        let pid = self.target.pid();
+        if current::actor() == pid && !can_join::<M>(pid, || true) {
             let error = Error::new(ErrorKind::AskedItself).about(self.target);
             return Err(error.with("message", M::type_name()));
         }

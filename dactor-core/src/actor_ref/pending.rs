@@ -66,7 +66,7 @@ impl<M: Message> InFlight<M> {
         let (ended, mut headers) = if let Poll::Ready((reply, headers)) = self.state.poll(cx) {
             self.over = true;
             (reply, headers)
-        } else if current::actor() == self.pid && !self.can_join() {
+        } else if current::actor() == self.pid && !can_join::<M>(self.pid, || self.state.is_unclaimed()) {
             // The path is not available here: every ask would have to carry it.
             let error = Error::new(ErrorKind::AskedItself).with("id", self.pid);
             // The message is in the mailbox as long as this value is kept, or a handler has it.
@@ -87,15 +87,6 @@ impl<M: Message> InFlight<M> {
             None => ended,
         };
         Poll::Ready((ended, headers))
-    }
-
-    /// Whether the actor handles the message beside the read that waits for the reply: it is handled already, or nothing
-    /// holds it up.
-    #[cold]
-    fn can_join(&self) -> bool {
-        M::Access::READS
-            && current::read_waits_for_itself(self.pid)
-                .is_some_and(|open| open || M::Access::INTERLEAVES || !self.state.is_unclaimed())
     }
 
     /// Gives up because a limit was reached, unless the answer has arrived since the last poll. The ask is
@@ -166,6 +157,15 @@ impl<M: Message> InFlight<M> {
             }
         }
     }
+}
+
+/// Whether an actor, whose code is being polled, handles a message that it asks itself: both are reads, and the message is
+/// handled already or nothing holds it up.
+#[cold]
+pub(crate) fn can_join<M: Message>(actor: Pid, is_unclaimed: impl FnOnce() -> bool) -> bool {
+    M::Access::READS
+        && current::read_waits_for_itself(actor)
+            .is_some_and(|open| open || M::Access::INTERLEAVES || !is_unclaimed())
 }
 
 fn unread<M: Message>(holder: &dyn Holder, answer: &Result<M::Reply>) {

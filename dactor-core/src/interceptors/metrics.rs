@@ -82,10 +82,7 @@ fn observe(event: &Event) {
                 .increment(1);
             gauge!("dactor_actors_live", "actor_type" => *actor_type).decrement(1.0);
         }
-        Event::DeadLetter(_)
-        | Event::Failed { .. }
-        | Event::SlowRead { .. }
-        | Event::Restarted { .. } => {}
+        Event::DeadLetter(_) | Event::Failed { .. } | Event::SlowRead { .. } | Event::Restarted { .. } => {}
     }
 }
 

@@ -191,7 +191,8 @@ impl<T: Item> Bound<T> {
         garbage: &mut Vec<T>,
     ) {
         // A sender that waits for its place has a waker, and looks for its ticket.
-        let is_taken = |waiter: &Waiter<T>| waiter.admitted.waker.is_none() && wanted(&waiter.admitted.message);
+        let is_taken =
+            |waiter: &Waiter<T>| waiter.admitted.waker.is_none() && wanted(&waiter.admitted.message);
         if !self.line.iter().any(is_taken) {
             return;
         }

@@ -64,12 +64,7 @@ impl<T: Item> Mailbox<T> {
 
     /// Moves what joins running reads into `joining`, from the batch and from the mailbox. When there is nothing, the waker
     /// is registered for such messages and for signals. Gives the signals as they were under the lock.
-    pub(crate) fn join_or_wait(
-        &self,
-        batch: &mut Queue<T>,
-        joining: &mut Vec<T>,
-        waker: &Waker,
-    ) -> Signals {
+    pub(crate) fn join_or_wait(&self, batch: &mut Queue<T>, joining: &mut Vec<T>, waker: &Waker) -> Signals {
         let mut garbage = Vec::new();
         let mut inner = self.lock();
         let signals = self.signals();

@@ -98,7 +98,7 @@ fn answered(model: &Model<'_>, record: &MessageRecord) -> Option<String> {
         Err(ErrorKind::Stopped) => ended(HandlerEnd::Cut),
         Err(ErrorKind::MailboxFull | ErrorKind::Overloaded) => record.dead.len() == 1 || passed_on,
         Err(ErrorKind::AskedItself) => {
-            record.by == Sender::Actor(record.to) || record.by == Sender::Hook(record.to)
+            [Sender::Actor, Sender::Read, Sender::Hook].iter().any(|sender| record.by == sender(record.to))
         }
         // The other errors depend on the caller, or are newer than this list.
         Err(_) => true,

@@ -4,7 +4,7 @@ use dactor_core::ErrorKind;
 
 use super::{MessageRecord, Model};
 use crate::random::history::{HandlerEnd, HookKind, Observation};
-use crate::random::program::SendMethod;
+use crate::random::program::{SendMethod, Sharing};
 
 pub(super) fn check(model: &Model<'_>) -> Option<String> {
     model.specs.keys().find_map(|actor| {
@@ -22,8 +22,10 @@ fn takes_room(record: &MessageRecord) -> bool {
 fn exceeded(model: &Model<'_>, actor: usize, records: &[&MessageRecord]) -> Option<String> {
     let (capacity, _) = model.specs.get(&actor)?.bounded?;
     // The current message is recorded shortly after it was taken from the mailbox.
-    let most =
-        if model.is_exact() && model.specs[&actor].inbound.is_none() { capacity } else { capacity + 1 };
+    // One that waits for reads has been taken, too.
+    let reads = records.iter().any(|record| record.sharing != Sharing::Exclusive);
+    let exact = model.is_exact() && model.specs[&actor].inbound.is_none() && !reads;
+    let most = if exact { capacity } else { capacity + 1 };
     records.iter().find_map(|record| {
         let at =
             record.accepted().filter(|_| matches!(record.how, SendMethod::Tell | SendMethod::TryTell))?;

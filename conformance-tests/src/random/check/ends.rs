@@ -101,7 +101,7 @@ fn refused_in_shutdown(model: &Model<'_>) -> Option<String> {
     let lost = model.records.values().find(|record| {
         let refused = record.sent.filter(|(_, error)| *error == Some(ErrorKind::Stopped));
         let Some((at, _)) = refused else { return false };
-        let Sender::Actor(by) = record.by else { return false };
+        let (Sender::Actor(by) | Sender::Read(by)) = record.by else { return false };
         let service = |actor| model.specs.get(&actor).is_some_and(|spec| spec.service);
         let top = |actor| !model.parents.contains_key(&actor) && !service(actor);
         let told = matches!(record.how, SendMethod::Tell | SendMethod::TryTell | SendMethod::Send);

@@ -1,9 +1,10 @@
 //! An actor runs one handler or hook at a time, hooks run in order, and nothing runs after the end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Model;
 use crate::random::history::{HookKind, HookMoment, Observation, Reason};
+use crate::random::program::Sharing;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Phase {
@@ -22,6 +23,8 @@ struct Lifecycle {
     instance: u64,
     dropped: Option<u64>,
     open: Option<u64>,
+    /// Handlers that run beside each other.
+    reads: BTreeSet<u64>,
     stopped: bool,
     had_failure: bool,
 }
@@ -49,22 +52,31 @@ pub(super) fn check(model: &Model<'_>) -> Option<String> {
 }
 
 impl Lifecycle {
+    fn is_busy(&self) -> bool {
+        self.open.is_some() || !self.reads.is_empty()
+    }
+
     fn see(&mut self, what: &Observation) -> Option<&'static str> {
         match *what {
-            Observation::Begin { id, instance, .. } => {
+            Observation::Begin { id, instance, sharing, .. } => {
                 if self.phase != Phase::Running || instance != self.instance {
                     return Some("a handler begins while the actor does not run");
                 }
-                if self.open.replace(id).is_some() {
+                if self.open.is_some() || (sharing == Sharing::Exclusive && !self.reads.is_empty()) {
                     return Some("a handler begins while another one runs");
                 }
+                if sharing == Sharing::Exclusive {
+                    self.open = Some(id);
+                } else {
+                    self.reads.insert(id);
+                }
             }
-            Observation::Terminated { .. } if self.open.is_some() || self.phase != Phase::Running => {
+            Observation::Terminated { .. } if self.is_busy() || self.phase != Phase::Running => {
                 return Some("`Terminated` is handled while a handler or hook runs");
             }
             Observation::End { id, how, .. } => {
                 self.had_failure |= !matches!(how, crate::random::history::HandlerEnd::Replied);
-                if self.open.take() != Some(id) {
+                if !self.reads.remove(&id) && self.open.take() != Some(id) {
                     return Some("the handler that ends is not the one that began");
                 }
             }
@@ -92,7 +104,7 @@ impl Lifecycle {
 
     fn hook(&mut self, which: HookKind, instance: u64) -> Option<&'static str> {
         let before = std::mem::replace(&mut self.phase, Phase::InHook(which));
-        if self.open.is_some() {
+        if self.is_busy() {
             return Some("a hook begins while a handler runs");
         }
         match which {
@@ -120,7 +132,7 @@ impl Lifecycle {
         if before == Phase::Ended {
             return Some("the actor ends twice");
         }
-        if self.open.is_some() || matches!(before, Phase::InHook(_)) {
+        if self.is_busy() || matches!(before, Phase::InHook(_)) {
             return Some("the actor ends while its code runs");
         }
         if self.dropped != Some(self.instance) {

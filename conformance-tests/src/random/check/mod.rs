@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use dactor_core::ErrorKind;
 
 use super::history::{Entry, HandlerEnd, Observation, Sender};
-use super::program::{Lane, Program, SendMethod, Spawn};
+use super::program::{Lane, Program, SendMethod, Sharing, Spawn};
 use super::run::Runtime;
 use super::send::gave_up;
 
@@ -44,6 +44,8 @@ pub(super) struct MessageRecord {
     begins: Vec<usize>,
     ends: Vec<(usize, HandlerEnd)>,
     dead: Vec<(usize, ErrorKind)>,
+    /// How its handler shared the actor, once it began.
+    sharing: Sharing,
     /// The message whose handler forwarded it.
     origin: Option<u64>,
 }
@@ -130,6 +132,7 @@ impl<'a> Model<'a> {
                     begins,
                     ends,
                     dead,
+                    sharing: Sharing::Exclusive,
                     origin,
                 };
                 self.records.insert(id, record);
@@ -137,9 +140,12 @@ impl<'a> Model<'a> {
             Observation::Sent { id, error } => self.record(id, |record| record.sent = Some((at, error))),
             Observation::Answer { id, reply } => self.record(id, |record| record.answer = Some((at, reply))),
             Observation::Withdrawn { id } => self.record(id, |record| record.withdrawn = Some(at)),
-            Observation::Begin { id, actor, .. } => {
+            Observation::Begin { id, actor, sharing, .. } => {
                 open.insert(actor, id);
-                self.record(id, |record| record.begins.push(at));
+                self.record(id, |record| {
+                    record.begins.push(at);
+                    record.sharing = sharing;
+                });
             }
             Observation::End { id, how, .. } => self.record(id, |record| record.ends.push((at, how))),
             Observation::DeadLetter { id: Some(id), kind, .. } => {

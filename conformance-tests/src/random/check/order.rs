@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{MessageRecord, Model};
 use crate::random::history::{HandlerEnd, HookKind, HookMoment, Observation, Sender};
-use crate::random::program::{Lane, OverflowPolicy, SendMethod};
+use crate::random::program::{Lane, OverflowPolicy, SendMethod, Sharing};
 
 pub(super) fn check(model: &Model<'_>) -> Option<String> {
     fifo(model).or_else(
@@ -22,7 +22,8 @@ fn fifo(model: &Model<'_>) -> Option<String> {
             record.how,
             SendMethod::Tell | SendMethod::TryTell | SendMethod::Send | SendMethod::Enqueue
         );
-        if !ordered || record.by == Sender::Task {
+        let unordered = matches!(record.by, Sender::Task | Sender::Read(_));
+        if !ordered || unordered || record.sharing == Sharing::Interleaved {
             continue;
         }
         let Some(first) = record.begins.first() else { continue };
@@ -61,6 +62,9 @@ fn lanes(model: &Model<'_>) -> Option<String> {
             continue;
         };
         let Some(record) = model.records.get(id) else { continue };
+        if record.sharing == Sharing::Interleaved {
+            continue;
+        }
         let withdrawn = |other: &MessageRecord| other.to == *actor && other.given_up().is_some();
         let higher = model
             .records
@@ -103,6 +107,9 @@ fn unstashed_first(model: &Model<'_>) -> Option<String> {
                     continue;
                 }
                 let Some(record) = model.records.get(&id) else { continue };
+                if record.sharing == Sharing::Interleaved {
+                    continue;
+                }
                 // An interceptor may have refused the message in front.
                 let inbound = model.specs.get(&actor).is_some_and(|spec| spec.inbound.is_some());
                 let notice = inbound

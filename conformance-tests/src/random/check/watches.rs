@@ -90,7 +90,7 @@ fn missed(
 fn overtaken(model: &Model<'_>, by: usize, target: usize, at: usize) -> Option<String> {
     let told = |how| matches!(how, SendMethod::Tell | SendMethod::TryTell | SendMethod::Send);
     let late = model.records.values().find(|record| {
-        let from = matches!(record.by, Sender::Actor(actor) | Sender::Hook(actor) if actor == target);
+        let from = matches!(record.by, Sender::Actor(actor) | Sender::Read(actor) | Sender::Hook(actor) if actor == target);
         let accepted = record.accepted().is_some_and(|sent| sent < at);
         from && record.to == by && told(record.how) && accepted && record.gone() > at
     });

@@ -172,6 +172,22 @@ pub struct SendSpec {
     /// Whether the message has a header whose destructor panics.
     #[serde(default, skip_serializing_if = "is_default")]
     pub bad_header: bool,
+    /// How its handler shares the actor.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sharing: Sharing,
+}
+
+/// How a handler shares its actor with other messages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sharing {
+    /// It has the actor to itself.
+    #[default]
+    Exclusive,
+    /// It is a read. It skips the steps that need the actor to themselves.
+    Read,
+    /// It is a read that does not wait behind a write.
+    Interleaved,
 }
 
 /// The methods that send messages.

@@ -149,7 +149,15 @@ async fn deadlines(mut rule: RuleContext) {
     let other = system.spawn(Reading::default()).await.unwrap();
     let gate = Gate::new();
     let busy = gate.clone();
-    let blocks = write(&other, writes(move |_, _| Box::pin(async move { busy.pass().await; Ok(0) })));
+    let blocks = write(
+        &other,
+        writes(move |_, _| {
+            Box::pin(async move {
+                busy.pass().await;
+                Ok(0)
+            })
+        }),
+    );
     rule.soon("the other actor is busy", gate.reached()).await;
     let actor = system.spawn(Reading::default()).await.unwrap();
     let asks = || {
@@ -201,20 +209,24 @@ async fn replies(rule: RuleContext) {
         assert_eq!((reply, headers.get::<Tag>()), (tag as u64, Some(&Tag(tag as u32 + 100))));
     }
     let (send, received) = tokio::sync::oneshot::channel();
-    let later = read(&actor, reads(move |_, ctx| {
-        Box::pin(async move {
-            let (later, promised) = ctx.reply_later::<Read>();
-            let _ = send.send(later);
-            promised
-        })
-    }));
+    let later = read(
+        &actor,
+        reads(move |_, ctx| {
+            Box::pin(async move {
+                let (later, promised) = ctx.reply_later::<Read>();
+                let _ = send.send(later);
+                promised
+            })
+        }),
+    );
     let later_reply = rule.soon("it is deferred", received).await.unwrap();
     write(&actor, change("w")).await.unwrap();
     assert!(later_reply.reply(7), "a deferred reply holds up no write");
     assert_eq!(later.await.unwrap(), 7);
-    let forwarded = read(&actor, reads(move |_, ctx| {
-        Box::pin(async move { ctx.forward(&other, Read(look("forwarded"))) })
-    }));
+    let forwarded = read(
+        &actor,
+        reads(move |_, ctx| Box::pin(async move { ctx.forward(&other, Read(look("forwarded"))) })),
+    );
     assert_eq!(rule.soon("the other actor answers", forwarded).await.unwrap(), 1);
 }
 
@@ -252,14 +264,14 @@ async fn own_actor(rule: RuleContext) {
     let system = rule.system();
     let actor = system.spawn(Reading::default()).await.unwrap();
     let other = system.spawn(Reading::default()).await.unwrap();
-    let direct = reads(|_, ctx| {
-        Box::pin(async move { Ok(ctx.actor_ref().ask(Read(look("inner"))).await? + 1) })
-    });
+    let direct =
+        reads(|_, ctx| Box::pin(async move { Ok(ctx.actor_ref().ask(Read(look("inner"))).await? + 1) }));
     assert_eq!(rule.soon("a read of its own", read(&actor, direct)).await.unwrap(), 1);
     let through = reads(move |_, ctx| {
         let back = ctx.actor_ref().clone();
         Box::pin(async move {
-            let asks = writes(move |_, _| Box::pin(async move { Ok(back.ask(Read(look("inner"))).await? + 1) }));
+            let asks =
+                writes(move |_, _| Box::pin(async move { Ok(back.ask(Read(look("inner"))).await? + 1) }));
             Ok(other.ask(Write(asks)).await? + 1)
         })
     });

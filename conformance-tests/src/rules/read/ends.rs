@@ -88,11 +88,8 @@ fn kind(reply: Result<u64>) -> Option<ErrorKind> {
 
 async fn hooks(rule: RuleContext) {
     let (starting, stopping, gate) = (Gate::new(), Gate::new(), Gate::new());
-    let reading = Reading {
-        starting: Some(starting.clone()),
-        stopping: Some(stopping.clone()),
-        ..Reading::default()
-    };
+    let reading =
+        Reading { starting: Some(starting.clone()), stopping: Some(stopping.clone()), ..Reading::default() };
     let system = rule.system();
     let spawning = system.clone();
     let spawned = tokio::spawn(async move { spawning.spawn(reading).name("reads").await });

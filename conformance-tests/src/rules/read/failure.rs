@@ -5,9 +5,7 @@ use dactor_core::{Directive, ErrorKind, StopReason};
 
 use super::{read, spawn, write};
 use crate::fixtures::panicking::{AlwaysPanicOnDrop, PanicOnDrop};
-use crate::fixtures::reading::{
-    Read, Reading, Write, change, failing, held, look, panicking, reads, writes,
-};
+use crate::fixtures::reading::{Read, Reading, Write, change, failing, held, look, panicking, reads, writes};
 use crate::rules::body;
 use crate::{Rule, RuleContext, State, Topic};
 
@@ -83,9 +81,8 @@ async fn panics(rule: RuleContext) {
     let beside = read(&actor, held("a", &good));
     rule.soon("all run", bad.reached_by(2)).await;
     rule.soon("all run", good.reached()).await;
-    let stashed = write(&actor, writes(|_, ctx| {
-        Box::pin(async move { ctx.stash(Write(change("stashed"))) })
-    }));
+    let stashed =
+        write(&actor, writes(|_, ctx| Box::pin(async move { ctx.stash(Write(change("stashed"))) })));
     bad.open();
     for failed in failed {
         let error = rule.soon("the asker is answered", failed).await.unwrap_err();

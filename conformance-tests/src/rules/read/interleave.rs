@@ -51,7 +51,15 @@ async fn joins(rule: RuleContext) {
         let mut joined = Vec::new();
         let busy = Gate::new();
         let inside = busy.clone();
-        let first = write(&actor, writes(move |_, _| Box::pin(async move { inside.pass().await; Ok(0) })));
+        let first = write(
+            &actor,
+            writes(move |_, _| {
+                Box::pin(async move {
+                    inside.pass().await;
+                    Ok(0)
+                })
+            }),
+        );
         rule.soon("a write runs", busy.reached()).await;
         let running = read(&actor, held("a", &gate));
         let waiting = write(&actor, change("w"));
@@ -88,8 +96,7 @@ async fn limited(rule: RuleContext) {
     let all: Vec<_> = (0..2).map(|_| read(&actor, held("r", &gate))).collect();
     rule.soon("the reads run", gate.reached_by(2)).await;
     let waits = read(&actor, held("r", &gate));
-    let joined: Vec<_> =
-        (0..3).map(|_| actor.ask(Join(held("j", &gate))).enqueue().unwrap()).collect();
+    let joined: Vec<_> = (0..3).map(|_| actor.ask(Join(held("j", &gate))).enqueue().unwrap()).collect();
     rule.soon("the interleaved reads run", gate.reached_by(5)).await;
     let error = rule.soon("one more is refused", actor.ask(Join(look("j")))).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Overloaded);
@@ -119,7 +126,8 @@ async fn call_back(rule: RuleContext) {
                     if at % 2 == 0 {
                         return Ok(back.ask(Join(look("j"))).await? + 1);
                     }
-                    let asks = reads(move |_, _| Box::pin(async move { Ok(back.ask(Join(look("j"))).await? + 1) }));
+                    let asks =
+                        reads(move |_, _| Box::pin(async move { Ok(back.ask(Join(look("j"))).await? + 1) }));
                     Ok(other.ask(Read(asks)).await?)
                 })
             })

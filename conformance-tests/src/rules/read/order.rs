@@ -88,12 +88,26 @@ const MOMENT: Duration = Duration::from_millis(10);
 async fn beside(mut rule: RuleContext) {
     let (actor, _) = spawn(&rule).await;
     let begun = Instant::now();
-    let pause = || reads(|_, _| Box::pin(async { sleep(MOMENT).await; Ok(0) }));
+    let pause = || {
+        reads(|_, _| {
+            Box::pin(async {
+                sleep(MOMENT).await;
+                Ok(0)
+            })
+        })
+    };
     let all: Vec<_> = (0..64).map(|_| tokio::spawn(read(&actor, pause()))).collect();
     rule.clock().advance(MOMENT).await;
     assert!(all.iter().all(|read| read.is_finished()), "all are done after one pause");
     assert_eq!(begun.elapsed(), MOMENT);
-    let pause = || writes(|_, _| Box::pin(async { sleep(MOMENT).await; Ok(0) }));
+    let pause = || {
+        writes(|_, _| {
+            Box::pin(async {
+                sleep(MOMENT).await;
+                Ok(0)
+            })
+        })
+    };
     let all: Vec<_> = (0..64).map(|_| tokio::spawn(write(&actor, pause()))).collect();
     for done in 0..64 {
         assert_eq!(all.iter().filter(|write| write.is_finished()).count(), done);
@@ -132,10 +146,14 @@ async fn in_order(rule: RuleContext) {
 async fn floods(rule: RuleContext) {
     const FLOOD: usize = 500;
     let (actor, Reading { journal, .. }) = spawn(&rule).await;
-    let quick = || reads(|reading, _| Box::pin(async move {
-        tokio::task::yield_now().await;
-        Ok(reading.writes)
-    }));
+    let quick = || {
+        reads(|reading, _| {
+            Box::pin(async move {
+                tokio::task::yield_now().await;
+                Ok(reading.writes)
+            })
+        })
+    };
     let mut flood: Vec<_> = (0..FLOOD).map(|_| read(&actor, quick())).collect();
     let one = write(&actor, change("w"));
     flood.extend((0..FLOOD).map(|_| read(&actor, quick())));
@@ -156,7 +174,15 @@ async fn priorities(rule: RuleContext) {
     let (actor, Reading { journal, .. }) = spawn(&rule).await;
     let gate = Gate::new();
     let blocks = gate.clone();
-    let first = write(&actor, writes(move |_, _| Box::pin(async move { blocks.pass().await; Ok(0) })));
+    let first = write(
+        &actor,
+        writes(move |_, _| {
+            Box::pin(async move {
+                blocks.pass().await;
+                Ok(0)
+            })
+        }),
+    );
     rule.soon("the actor is busy", gate.reached()).await;
     let (two, three) = (Gate::new(), Gate::new());
     let reads = [read(&actor, look("n1")), actor.at(Priority::Low).ask(Read(look("l"))).enqueue().unwrap()];
@@ -200,19 +226,23 @@ async fn limited(rule: RuleContext) {
         gate.open();
         rule.soon("all are done", join_all(all)).await;
     }
-    for spawn in [system.spawn(Reading::default()).max_reads(0), system.spawn(Reading::default()).max_interleaved(0)] {
+    for spawn in
+        [system.spawn(Reading::default()).max_reads(0), system.spawn(Reading::default()).max_interleaved(0)]
+    {
         assert_eq!(spawn.await.unwrap_err().kind(), ErrorKind::InvalidCapacity);
     }
 }
 
 async fn timers(mut rule: RuleContext) {
     let (actor, Reading { journal, .. }) = spawn(&rule).await;
-    let set = writes(|_, ctx| Box::pin(async move {
-        ctx.after(MOMENT, crate::fixtures::reading::Write(change("tick")))?;
-        ctx.after(2 * MOMENT, Read(look("read tick")))?;
-        ctx.pipe(async { Read(look("piped")) });
-        Ok(0)
-    }));
+    let set = writes(|_, ctx| {
+        Box::pin(async move {
+            ctx.after(MOMENT, crate::fixtures::reading::Write(change("tick")))?;
+            ctx.after(2 * MOMENT, Read(look("read tick")))?;
+            ctx.pipe(async { Read(look("piped")) });
+            Ok(0)
+        })
+    });
     write(&actor, set).await.unwrap();
     rule.soon("the pipe brings a read", journal.wait_for("piped")).await;
     let gate = Gate::new();
@@ -230,10 +260,12 @@ async fn timers(mut rule: RuleContext) {
 
 async fn idle(mut rule: RuleContext) {
     let (actor, Reading { journal, .. }) = spawn(&rule).await;
-    let set = writes(|_, ctx| Box::pin(async move {
-        ctx.idle_timeout(10 * MOMENT, || crate::fixtures::reading::Write(change("idle")))?;
-        Ok(0)
-    }));
+    let set = writes(|_, ctx| {
+        Box::pin(async move {
+            ctx.idle_timeout(10 * MOMENT, || crate::fixtures::reading::Write(change("idle")))?;
+            Ok(0)
+        })
+    });
     write(&actor, set).await.unwrap();
     let gate = Gate::new();
     let running = read(&actor, held("a", &gate));

@@ -103,10 +103,7 @@ impl<A: Actor> Context<A> {
 }
 
 /// The reply to the asker, for another holder to give.
-pub(super) fn defer<M: Message>(
-    asker: Option<Arc<dyn Asker>>,
-    actor: Arc<dyn Labelled>,
-) -> Later<M::Reply> {
+pub(super) fn defer<M: Message>(asker: Option<Arc<dyn Asker>>, actor: Arc<dyn Labelled>) -> Later<M::Reply> {
     let sink = asker.map(|asker| {
         let sink = into_sink::<M::Reply>(asker).unwrap_or_else(|| {
             panic!("the message in hand is not a `{}`", M::type_name());

@@ -218,11 +218,12 @@ impl<'a, A: Actor> ReadPhase<'a, A> {
         let reading = Reading::enter(core.meta.pid(), is_open);
         let mut is_done = |info, handled| finish(core, ctx, failed, door, info, handled);
         if core.meta.detects_cycles() && !is_open {
-            let all = pin!(poll_fn(|cx| {
+            let mut all = pin!(poll_fn(|cx| {
                 let any = set.as_mut().poll_all(cx, &mut is_done);
                 if any { Poll::Ready(()) } else { Poll::Pending }
             }));
-            let _ = watch.poll(&core.meta, all, cx);
+            // Those that are left may wait in a cycle.
+            while watch.poll(&core.meta, all.as_mut(), cx).is_ready() {}
         } else {
             watch.leave_table();
             set.as_mut().poll_all(cx, is_done);
@@ -241,8 +242,7 @@ impl<'a, A: Actor> ReadPhase<'a, A> {
             counts: self.ctx.counts_as_activity(&envelope),
             watched_since: self.limits.slow.map(|_| Instant::now()),
         };
-        let is_open = self.door == Door::Open
-            && set.reads() + usize::from(!interleaved) < self.limits.reads;
+        let is_open = self.door == Door::Open && set.reads() + usize::from(!interleaved) < self.limits.reads;
         let Self { core, ctx, failed, door, teardown, .. } = self;
         let route = Route { target: &***core, inbound: self.inbound, behind: teardown.batch.len() };
         let entered = core.enter();
