@@ -111,7 +111,7 @@ impl<A: Actor> Context<A> {
     /// Whether a message, once handled, delays the idle timeout.
     #[inline]
     pub(crate) fn counts_as_activity(&self, envelope: &Envelope<A>) -> bool {
-        self.idles && envelope.is_letter()
+        self.idles && envelope.is_letter() && envelope.keeps_alive()
     }
 
     /// The next message is in hand.

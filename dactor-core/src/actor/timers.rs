@@ -113,7 +113,9 @@ impl<A: Actor> Context<A> {
     /// Sends this actor a message when it has handled none for so long, and again for as long as that goes on.
     ///
     /// The time counts from the end of the last message. What the kernel sends counts for nothing: messages of timers,
-    /// this one's among them, and [`Terminated`](crate::Terminated). There is one idle timeout; another replaces it.
+    /// this one's among them, and [`Terminated`](crate::Terminated); nor do messages of a type that says so
+    /// ([`Message::KEEP_ALIVE`](crate::Message::KEEP_ALIVE)), nor the items of a stream request. There is one idle timeout; another
+    /// replaces it.
     ///
     /// ```
     /// # use std::time::Duration;

@@ -2,7 +2,12 @@
 
 use std::future::Future;
 
-use crate::{Actor, Context, Handler, Message, Outcome};
+use crate::interceptor::api::Inbound;
+use crate::interceptor::items::ItemHooks;
+use crate::{Actor, Context, Direction, Handler, Message, Outcome};
+
+/// Makes the hooks of one stream of an intercepted request.
+pub(crate) type MakeHooks<'a> = &'a dyn Fn(Direction) -> Box<ItemHooks<dyn Inbound>>;
 
 /// The [access](Message::Access) of a message that has the actor to itself while it is handled: its handler is
 /// [`Handler`].
@@ -17,6 +22,11 @@ pub trait Dispatch<A: Actor, M: Message> {
         message: M,
         ctx: &'a mut Context<A>,
     ) -> impl Future<Output = Outcome<M::Reply>> + Send + 'a;
+
+    /// Shows the items that come with the message, or answer it, to the interceptors.
+    #[doc(hidden)]
+    #[expect(private_interfaces, reason = "only this crate makes hooks")]
+    fn intercept_items(_: &mut M, _: MakeHooks<'_>) {}
 }
 
 impl<A: Handler<M>, M: Message> Dispatch<A, M> for Exclusive {
@@ -38,6 +48,9 @@ pub trait Accepts<M: Message>: Actor {
         message: M,
         ctx: &'a mut Context<Self>,
     ) -> impl Future<Output = Outcome<M::Reply>> + Send + 'a;
+    #[doc(hidden)]
+    #[expect(private_interfaces, reason = "only this crate makes hooks")]
+    fn intercept_items(message: &mut M, hooks: MakeHooks<'_>);
 }
 
 impl<A: Actor, M: Message> Accepts<M> for A
@@ -51,5 +64,10 @@ where
         ctx: &'a mut Context<Self>,
     ) -> impl Future<Output = Outcome<M::Reply>> + Send + 'a {
         <M::Access as Dispatch<A, M>>::call(self, message, ctx)
+    }
+
+    #[expect(private_interfaces, reason = "only this crate makes hooks")]
+    fn intercept_items(message: &mut M, hooks: MakeHooks<'_>) {
+        <M::Access as Dispatch<A, M>>::intercept_items(message, hooks);
     }
 }

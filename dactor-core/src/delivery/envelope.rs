@@ -88,6 +88,14 @@ impl<A: Actor> Envelope<A> {
         !matches!(self.kind, Kind::Message(DeliveryClass::Notice | DeliveryClass::Last, _))
     }
 
+    /// Whether its type counts as activity.
+    pub(crate) fn keeps_alive(&self) -> bool {
+        match &self.kind {
+            Kind::Message(_, message) => message.keeps_alive(),
+            Kind::Ask(ask) => ask.keeps_alive(),
+        }
+    }
+
     /// The asker, if one waits for a reply.
     #[inline]
     fn asker(&self) -> Option<&dyn Asker> {
@@ -176,6 +184,11 @@ pub(crate) trait DynMessage<A: Actor>: Send {
 
     fn message_type(&self) -> &'static str;
 
+    /// See [`Message::KEEP_ALIVE`].
+    fn keeps_alive(&self) -> bool {
+        true
+    }
+
     /// The message as a text, if it opted in.
     fn describe(&self) -> Option<String> {
         None
@@ -199,6 +212,7 @@ pub(crate) trait DynMessage<A: Actor>: Send {
 trait DynAsk<A: Actor>: Asker {
     fn dispatch<'a>(self: Arc<Self>, context: DispatchContext<'a, A>) -> Running<'a>;
     fn message_type(&self) -> &'static str;
+    fn keeps_alive(&self) -> bool;
     fn describe(&self) -> Option<String>;
     fn refuse(&self, error: &Error);
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 
 use crate::base::current::{Entered, Until};
+use crate::base::label::Labelled;
 use crate::base::panic::{Contained, Panic, contain, discard};
 use crate::delivery::access::Accepts;
 use crate::delivery::ask_state::Asker;
@@ -20,6 +21,7 @@ use crate::delivery::handler::start;
 use crate::delivery::obligation::{ReplyObligation, ReplyStatus};
 use crate::interceptor::api::{About, Delivery, Inbound, Next};
 use crate::interceptor::chain::{InboundGuard, receive};
+use crate::interceptor::items::ItemHooks;
 use crate::mailbox::Ending;
 use crate::message::mode::Mode;
 use crate::{Actor, Context, Deadline, Error, ErrorKind, Headers, Message, Result, Sender};
@@ -30,8 +32,8 @@ use crate::{Actor, Context, Deadline, Error, ErrorKind, Headers, Message, Result
 #[inline(never)]
 pub(crate) fn intercept<'a, A: Accepts<M>, M: Message, O: ReplyObligation<M::Reply> + 'a>(
     context: DispatchContext<'a, A>,
-    chain: &'a [Arc<dyn Inbound>],
-    message: M,
+    chain: &'a Arc<[Arc<dyn Inbound>]>,
+    mut message: M,
     mut headers: Headers,
     mode: Mode,
     mut obligation: O,
@@ -45,6 +47,24 @@ pub(crate) fn intercept<'a, A: Accepts<M>, M: Message, O: ReplyObligation<M::Rep
     let mut seen = 0;
     let delivery = &mut Delivery { about, headers: &mut headers, message: &message };
     let received = receive(chain, delivery, &mut seen);
+    if M::MODE.is_stream() && received.is_ok() {
+        let target: Arc<dyn Labelled> = ctx.actor_ref().core.clone();
+        A::intercept_items(&mut message, &|direction| {
+            let (chain, target, headers) = (chain.clone(), target.clone(), headers.clone());
+            let message = M::type_name();
+            Box::new(ItemHooks {
+                chain,
+                target,
+                message,
+                mode,
+                sender,
+                headers,
+                direction,
+                items: 0,
+                open: false,
+            })
+        });
+    }
     let guard = InboundGuard::new(&chain[..seen], about, headers);
     match received {
         Ok(admission) if admission.is_immediate() => {

@@ -10,9 +10,12 @@ use futures_util::{Stream, StreamExt};
 use tokio::task::coop::consume_budget;
 
 use crate::actor::stream::open::{OpenStreams, Registration, Side};
+use crate::base::label::Labelled;
 use crate::base::panic::{Contained, discard};
 use crate::delivery::channel::{AnyStream, End, Refused, Tx, YIELD_AFTER};
-use crate::{Error, ErrorKind, Failure, Result, SendError};
+use crate::interceptor::api::Inbound;
+use crate::interceptor::items::ItemHooks;
+use crate::{Error, ErrorKind, Failure, Result, SendError, StreamOutcome};
 
 /// The producing half of a stream, which a handler gets.
 ///
@@ -31,8 +34,10 @@ pub struct Producer<T: Send + 'static> {
     /// Counts items, to yield once in a while.
     sent: u32,
     request: &'static str,
-    actor: Option<String>,
+    actor: Option<Arc<dyn Labelled>>,
     registration: Option<Registration>,
+    /// If interceptors see its items.
+    hooks: Option<Box<ItemHooks<dyn Inbound>>>,
 }
 
 impl<T: Send + 'static> Producer<T> {
@@ -45,12 +50,16 @@ impl<T: Send + 'static> Producer<T> {
             request,
             actor: None,
             registration: None,
+            hooks: None,
         }
     }
 
     /// Makes it a stream of this actor.
-    pub(crate) fn bind(&mut self, streams: &OpenStreams, actor: String) {
+    pub(crate) fn bind(&mut self, streams: &OpenStreams, actor: Arc<dyn Labelled>) {
         self.actor = Some(actor);
+        if let Some(hooks) = &mut self.hooks {
+            hooks.begin();
+        }
         self.registration = Some(streams.register(Side::Producer, self.tx.any()));
     }
 
@@ -58,6 +67,26 @@ impl<T: Send + 'static> Producer<T> {
     pub(crate) fn unbind(&mut self) {
         self.actor = None;
         self.registration = None;
+        if let Some(mut hooks) = self.hooks.take() {
+            hooks.end(StreamOutcome::PassedOn);
+        }
+    }
+
+    /// Lets interceptors see its items.
+    pub(crate) fn intercept(&mut self, hooks: Box<ItemHooks<dyn Inbound>>) {
+        self.hooks = Some(hooks);
+    }
+
+    /// Shows an item to the interceptors. The stream ends when they refuse it.
+    #[inline]
+    fn see(&mut self, item: &T) -> Result<()> {
+        let Some(hooks) = &mut self.hooks else { return Ok(()) };
+        let refused = hooks.see(item);
+        if let Err(error) = &refused {
+            let _ = self.tx.try_send_all(&mut self.pending);
+            self.tx.refuse(error.clone());
+        }
+        refused
     }
 
     pub(crate) fn any(&self) -> Arc<dyn AnyStream> {
@@ -70,6 +99,7 @@ impl<T: Send + 'static> Producer<T> {
     ///
     /// [`ConsumerGone`](ErrorKind::ConsumerGone) when the consumer was dropped. A handler may return it with `?`: it is no
     /// failure of the actor. [`Interrupted`](ErrorKind::Interrupted) when the actor has stopped or was restarted.
+    /// [`Rejected`](ErrorKind::Rejected) when an interceptor refused the item, which ends the stream and is no failure either.
     ///
     /// Dropped before it completes, it has not sent the item; with [`batch`](crate::Expanding::batch), the item may be in
     /// the batch already.
@@ -79,6 +109,7 @@ impl<T: Send + 'static> Producer<T> {
             if self.pending.len() >= self.batch {
                 self.flush().await?;
             }
+            self.see(&item)?;
             self.pending.push_back(item);
             return if self.pending.len() < self.batch { Ok(()) } else { self.flush().await };
         }
@@ -86,6 +117,7 @@ impl<T: Send + 'static> Producer<T> {
         if self.sent.is_multiple_of(YIELD_AFTER) {
             consume_budget().await;
         }
+        self.see(&item)?;
         let mut item = Some(item);
         match poll_fn(|cx| self.tx.poll_send(&mut item, cx)).await {
             Ok(()) => Ok(()),
@@ -99,22 +131,39 @@ impl<T: Send + 'static> Producer<T> {
     ///
     /// As [`send`](Self::send), and [`MailboxFull`](ErrorKind::MailboxFull) when the buffer is full; the item comes back.
     pub fn try_send(&mut self, item: T) -> Result<(), SendError<T>> {
+        // Only an item that there is room for is shown to the interceptors.
+        let sent = if self.batch > 1 && self.pending.len() >= self.batch {
+            self.try_flush(item)
+        } else if self.batch == 1 && self.hooks.is_some() && !self.tx.has_room() {
+            Err(Refused::Full(item))
+        } else {
+            Ok(item)
+        };
+        let item = sent.map_err(|refused| self.handed_back(refused))?;
+        if let Err(reason) = self.see(&item) {
+            return Err(SendError { message: item, reason });
+        }
         let sent = if self.batch > 1 { self.try_send_batched(item) } else { self.tx.try_send(item) };
-        sent.map_err(|refused| {
-            let reason = self.refused(&refused);
-            let (Refused::Full(message) | Refused::Closed(message) | Refused::Ended(message)) = refused;
-            SendError { message, reason }
-        })
+        sent.map_err(|refused| self.handed_back(refused))
+    }
+
+    fn handed_back(&self, refused: Refused<T>) -> SendError<T> {
+        let reason = self.refused(&refused);
+        let (Refused::Full(message) | Refused::Closed(message) | Refused::Ended(message)) = refused;
+        SendError { message, reason }
+    }
+
+    /// Makes room in the batch for an item.
+    fn try_flush(&mut self, item: T) -> Result<T, Refused<T>> {
+        match self.tx.try_send_all(&mut self.pending) {
+            Err(Refused::Full(())) if self.pending.len() < self.batch => Ok(item),
+            Err(refused) => Err(refused.map(|()| item)),
+            Ok(()) => Ok(item),
+        }
     }
 
     /// Behind the items that wait for their batch to be full.
     fn try_send_batched(&mut self, item: T) -> Result<(), Refused<T>> {
-        if self.pending.len() >= self.batch
-            && let Err(refused) = self.tx.try_send_all(&mut self.pending)
-            && (self.pending.len() >= self.batch || !matches!(refused, Refused::Full(())))
-        {
-            return Err(refused.map(|()| item));
-        }
         self.pending.push_back(item);
         if self.pending.len() < self.batch {
             return Ok(());
@@ -235,7 +284,7 @@ impl<T: Send + 'static> Producer<T> {
     fn error(&self, kind: ErrorKind) -> Error {
         let error = Error::new(kind).with("message", self.request).with("item", type_name::<T>());
         match &self.actor {
-            Some(actor) => error.with("actor", actor),
+            Some(actor) => error.with("actor", actor.label()),
             None => error,
         }
     }
@@ -246,6 +295,15 @@ impl<T: Send + 'static> Drop for Producer<T> {
     fn drop(&mut self) {
         let _ = self.tx.try_send_all(&mut self.pending);
         self.pending.drain(..).for_each(discard);
+        if let Some(mut hooks) = self.hooks.take() {
+            let _ = self.tx.end(End::Dropped);
+            match self.tx.ended() {
+                Some(End::Finished) => hooks.end(StreamOutcome::Finished),
+                Some(End::Failed(error)) => hooks.end(StreamOutcome::Failed(&error)),
+                Some(End::Dropped) => hooks.end(StreamOutcome::Failed(&self.error(ErrorKind::Unfinished))),
+                None => hooks.end(StreamOutcome::Dropped),
+            }
+        }
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct DispatchContext<'a, A: Actor> {
     pub(crate) actor: &'a mut A,
     pub(crate) ctx: &'a mut Context<A>,
     pub(crate) target: &'a dyn DispatchTarget,
-    pub(crate) inbound: Option<&'a [Arc<dyn Inbound>]>,
+    pub(crate) inbound: Option<&'a Arc<[Arc<dyn Inbound>]>>,
     /// How many messages of the turn wait behind it.
     pub(crate) behind: usize,
 }
