@@ -59,6 +59,7 @@ pub use delivery::access::{Accepts, Dispatch, Exclusive, Interleaved, Shared, Sh
 pub use delivery::sent_to::SentTo;
 pub use identity::{ActorId, ActorIdError, ActorIdField, ActorIdWarning, CorrelationId, NodeId, NodeIdError};
 pub use interceptor::api::{About, Around, Completion, Delivery, Inbound, Next, Outbound, Verdict};
+pub use interceptor::stream::{Direction, ItemVerdict, StreamEnd, StreamItem, StreamOutcome};
 pub use mailbox::overflow::Overflow;
 pub use mailbox::shed::Shed;
 pub use message::access::Access;

@@ -16,6 +16,8 @@ use syn::{DeriveInput, Ident, Path, Type, parse_quote};
 /// | `#[message(read)]` | it only reads: its handler is `ReadHandler`, and it runs beside other reads | its handler is `Handler` |
 /// | `#[message(interleave)]` | the same, and it does not wait behind a waiting write | |
 /// | `#[message(abort)]` | a running handler is dropped when its asker gives up | it finishes |
+/// | `#[message(local)]` | never leaves the process | it may travel |
+/// | `#[message(no_keep_alive)]` | does not count as activity for `Context::idle_timeout` | it counts |
 /// | `#[message(crate = path)]` | where the trait is found | `::dactor` |
 ///
 /// Several may be in one attribute: `#[message(reply = u64, priority = High)]`. The message must own its data; type
@@ -30,7 +32,7 @@ pub fn derive_message(input: proc_macro::TokenStream) -> proc_macro::TokenStream
 /// | attribute | meaning | default |
 /// | --- | --- | --- |
 /// | `#[message(item = T)]` | the items of the stream | required |
-/// | `#[message(debug)]`, `#[message(priority = High)]`, `#[message(crate = path)]` | as for `Message` | |
+/// | `#[message(debug)]`, `#[message(priority = High)]`, `#[message(local)]`, `#[message(no_keep_alive)]`, `#[message(crate = path)]` | as for `Message` | |
 #[proc_macro_derive(Expand, attributes(message))]
 pub fn derive_expand(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     derive(input, &EXPAND)
@@ -41,8 +43,8 @@ pub fn derive_expand(input: proc_macro::TokenStream) -> proc_macro::TokenStream 
 /// | attribute | meaning | default |
 /// | --- | --- | --- |
 /// | `#[message(item = T)]` | the items that come with the request | required |
-/// | `#[message(reply = T)]` | the reply type | `()` |
-/// | `#[message(debug)]`, `#[message(priority = High)]`, `#[message(crate = path)]` | as for `Message` | |
+/// | `#[message(reply = T)]` | what the handler answers | `()` |
+/// | `#[message(debug)]`, `#[message(priority = High)]`, `#[message(local)]`, `#[message(no_keep_alive)]`, `#[message(crate = path)]` | as for `Message` | |
 #[proc_macro_derive(Reduce, attributes(message))]
 pub fn derive_reduce(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     derive(input, &REDUCE)
@@ -54,7 +56,7 @@ pub fn derive_reduce(input: proc_macro::TokenStream) -> proc_macro::TokenStream 
 /// | --- | --- | --- |
 /// | `#[message(input = T)]` | the items that come with the request | required |
 /// | `#[message(output = T)]` | the items of the answer | required |
-/// | `#[message(debug)]`, `#[message(priority = High)]`, `#[message(crate = path)]` | as for `Message` | |
+/// | `#[message(debug)]`, `#[message(priority = High)]`, `#[message(local)]`, `#[message(no_keep_alive)]`, `#[message(crate = path)]` | as for `Message` | |
 #[proc_macro_derive(Transform, attributes(message))]
 pub fn derive_transform(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     derive(input, &TRANSFORM)
@@ -73,26 +75,26 @@ struct Derived {
 const MESSAGE: Derived = Derived {
     name: "Message",
     types: &[("reply", "Reply", true)],
-    flags: &["debug", "abort", "read", "interleave"],
-    known: "`reply = Type`, `debug`, `abort`, `read`, `interleave`, `priority = Level` or `crate = path`",
+    flags: &["debug", "abort", "read", "interleave", "local", "no_keep_alive"],
+    known: "`reply = Type`, `debug`, `abort`, `read`, `interleave`, `local`, `no_keep_alive`, `priority = Level` or `crate = path`",
 };
 const EXPAND: Derived = Derived {
     name: "Expand",
     types: &[("item", "Item", false)],
-    flags: &["debug"],
-    known: "`item = Type`, `debug`, `priority = Level` or `crate = path`",
+    flags: &["debug", "local", "no_keep_alive"],
+    known: "`item = Type`, `debug`, `local`, `no_keep_alive`, `priority = Level` or `crate = path`",
 };
 const REDUCE: Derived = Derived {
     name: "Reduce",
     types: &[("item", "Item", false), ("reply", "Reply", true)],
-    flags: &["debug"],
-    known: "`item = Type`, `reply = Type`, `debug`, `priority = Level` or `crate = path`",
+    flags: &["debug", "local", "no_keep_alive"],
+    known: "`item = Type`, `reply = Type`, `debug`, `local`, `no_keep_alive`, `priority = Level` or `crate = path`",
 };
 const TRANSFORM: Derived = Derived {
     name: "Transform",
     types: &[("input", "Input", false), ("output", "Output", false)],
-    flags: &["debug"],
-    known: "`input = Type`, `output = Type`, `debug`, `priority = Level` or `crate = path`",
+    flags: &["debug", "local", "no_keep_alive"],
+    known: "`input = Type`, `output = Type`, `debug`, `local`, `no_keep_alive`, `priority = Level` or `crate = path`",
 };
 
 fn derive(input: proc_macro::TokenStream, derived: &Derived) -> proc_macro::TokenStream {
@@ -164,6 +166,12 @@ fn implement(input: &DeriveInput, derived: &Derived) -> syn::Result<TokenStream>
     );
     if flags.contains(&"abort") {
         items.push(quote! { const ABORT: bool = true; });
+    }
+    if flags.contains(&"local") {
+        items.push(quote! { const LOCAL_ONLY: bool = true; });
+    }
+    if flags.contains(&"no_keep_alive") {
+        items.push(quote! { const KEEP_ALIVE: bool = false; });
     }
     if flags.contains(&"debug") {
         items.push(quote! {

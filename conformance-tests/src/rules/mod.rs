@@ -14,6 +14,7 @@ mod fairness;
 mod get;
 mod headers;
 mod inbound;
+mod item;
 mod kill;
 mod later;
 mod line;
@@ -128,6 +129,7 @@ static ALL: &[&[Rule]] = &[
     outbound::ends::RULES,
     outbound::delay::RULES,
     outbound::unsent::RULES,
+    item::RULES,
     headers::messages::RULES,
     headers::replies::RULES,
     cancel::token::RULES,

@@ -136,7 +136,7 @@ impl<A: Actor> Context<A> {
     /// Whether handling this message resets the idle timeout.
     #[inline]
     pub(crate) fn counts_as_activity(&self, envelope: &Envelope<A>) -> bool {
-        self.idles && envelope.is_letter()
+        self.idles && envelope.is_letter() && envelope.keeps_alive()
     }
 
     /// Begins the next message.

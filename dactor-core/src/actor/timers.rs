@@ -113,8 +113,9 @@ impl<A: Actor> Context<A> {
     /// Sends this actor a message when it has been idle for this long, and again for as long as it stays
     /// idle.
     ///
-    /// The time counts from the end of the last message. Messages from the kernel do not reset it: those of
-    /// timers, including this one, and [`Terminated`](crate::Terminated). There is one idle timeout; another
+    /// The time counts from the end of the last message. What the kernel sends counts for nothing: messages of timers,
+    /// this one's among them, and [`Terminated`](crate::Terminated); nor do messages of a type that says so
+    /// ([`Message::KEEP_ALIVE`](crate::Message::KEEP_ALIVE)), nor the items of a stream request. There is one idle timeout; another
     /// replaces it.
     ///
     /// ```

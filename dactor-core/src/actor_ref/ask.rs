@@ -1,6 +1,6 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
@@ -138,17 +138,25 @@ impl<'a, M: Message> Ask<'a, M> {
         }
     }
 
-    /// Sends, after the delay that interceptors ask for, and returns the pending reply.
+    /// Sends, after a delay that an interceptor wants, and gives the reply to await later. The limits of the ask hold during
+    /// the delay.
     pub(crate) async fn into_pending(mut self) -> Result<PendingReply<M>> {
         let Stage::Unsent(message) = std::mem::replace(&mut self.stage, Stage::Over) else {
             unreachable!("a new ask has not been polled");
         };
-        let sent = self.run_on_send(&message)?;
-        if !sent.pause.delay.is_zero() {
-            tokio::time::sleep(sent.pause.delay).await;
+        let Intercepted { pause: Pause { delay, .. }, mut limits, guard } = self.run_on_send(&message)?;
+        if !delay.is_zero() {
+            let mut delay = pin!(tokio::time::sleep(delay));
+            let over = poll_fn(|cx| match limits.as_mut().and_then(|limits| limits.poll::<M>(cx)) {
+                Some(error) => Poll::Ready(Some(error)),
+                None => delay.as_mut().poll(cx).map(|()| None),
+            });
+            if let Some(error) = over.await {
+                return Err(not_sent(guard, error.unhandled()));
+            }
         }
         let options = self.take_options();
-        let ask = InFlight::send(self.target, message, options, None, sent.limits, sent.guard)?;
+        let ask = InFlight::send(self.target, message, options, None, limits, guard)?;
         Ok(PendingReply::new(ask, self.target.holder()))
     }
 

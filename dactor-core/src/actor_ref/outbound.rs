@@ -10,9 +10,10 @@ use crate::base::label::Labelled;
 use crate::interceptor::api::{About, Completion, Delivery, Outbound};
 use crate::interceptor::chain;
 use crate::interceptor::chain::Pause;
+use crate::interceptor::items::ItemHooks;
 use crate::kernel::actor_core::Delivered;
 use crate::message::mode::Mode;
-use crate::{Error, ErrorKind, Headers, Message, Pid, Result, Sender};
+use crate::{Direction, Error, ErrorKind, Headers, Message, Pid, Result, Sender};
 
 /// Runs `on_send`, and returns the delay that the interceptors ask for. Interceptors that saw the message are
 /// also told that it was not sent, or how the ask ended.
@@ -108,6 +109,22 @@ pub(crate) struct OutboundGuard {
 }
 
 impl OutboundGuard {
+    /// Lets the interceptors see the items of a stream.
+    pub(crate) fn item_hooks(&self, direction: Direction) -> ItemHooks<dyn Outbound> {
+        let Self { chain, target, message, sender, mode, headers, .. } = self;
+        ItemHooks {
+            chain: chain.clone(),
+            target: target.clone(),
+            message,
+            mode: *mode,
+            sender: *sender,
+            headers: headers.clone(),
+            direction,
+            items: 0,
+            open: true,
+        }
+    }
+
     /// The mailbox has accepted the message.
     pub(crate) fn is_sent(&mut self) {
         self.sent = true;

@@ -13,11 +13,13 @@ use crate::actor_ref::outbound::{OutboundGuard, not_sent};
 use crate::base::current;
 use crate::base::label::Labelled;
 use crate::delivery::ask_state::{AskState, Asker, GivenUp, Holder, Terms};
+use crate::interceptor::api::Outbound;
+use crate::interceptor::items::ItemHooks;
 use crate::kernel::actor_core::Delivered;
 use crate::kernel::cycles;
 use crate::message::access::Access;
 use crate::message::options::SendOptions;
-use crate::{Error, ErrorKind, Headers, Message, Pid, Result};
+use crate::{Direction, Error, ErrorKind, Headers, Message, Pid, Result};
 
 /// An ask that has been sent. Its owner calls [`leave`](Self::leave) on drop.
 pub(crate) struct InFlight<M: Message> {
@@ -187,6 +189,27 @@ impl<M: Message> PendingReply<M> {
         Self { ask, holder }
     }
 
+    /// The interceptors that saw it leave. They do not see its reply then: the caller shows them how it ends.
+    pub(crate) fn take_guard(&mut self) -> Option<Box<OutboundGuard>> {
+        self.ask.guard.take()
+    }
+
+    /// Lets the interceptors that saw it leave see the items of a stream.
+    pub(crate) fn item_hooks(&self, direction: Direction) -> Option<Box<ItemHooks<dyn Outbound>>> {
+        self.ask.guard.as_ref().map(|guard| Box::new(guard.item_hooks(direction)))
+    }
+
+    /// When it is given up, also by an interceptor's wish.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.ask.limits.as_ref().and_then(|limits| limits.deadlines.earliest())
+    }
+
+    /// The reply, and the headers beside it.
+    pub(crate) fn poll_whole(&mut self, cx: &mut Context<'_>) -> Poll<(Result<M::Reply>, Headers)> {
+        let Self { ask, holder } = self;
+        ask.poll(cx, || holder.clone())
+    }
+
     /// Stops waiting for the reply, and lets the handler finish. The reply is not a dead letter.
     pub(crate) fn detach(mut self) {
         self.ask.over = true;
@@ -199,8 +222,7 @@ impl<M: Message> Future for PendingReply<M> {
     type Output = Result<M::Reply>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let Self { ask, holder } = &mut *self;
-        ask.poll(cx, || holder.clone()).map(|(reply, _)| reply)
+        self.poll_whole(cx).map(|(reply, _)| reply)
     }
 }
 

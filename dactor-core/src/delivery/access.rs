@@ -5,9 +5,14 @@ use std::future::Future;
 use crate::delivery::envelope::dispatch::{ReadDispatch, RunningRead};
 use crate::delivery::handler::read::read;
 use crate::delivery::obligation::ReplyObligation;
+use crate::interceptor::api::Inbound;
+use crate::interceptor::items::ItemHooks;
 use crate::message::access::Access;
 use crate::message::mode::Mode;
-use crate::{Actor, Context, Handler, Headers, Message, Outcome, ReadContext, ReadHandler};
+use crate::{Actor, Context, Direction, Handler, Headers, Message, Outcome, ReadContext, ReadHandler};
+
+/// Makes the hooks of one stream of an intercepted request.
+pub(crate) type MakeHooks<'a> = &'a dyn Fn(Direction) -> Box<ItemHooks<dyn Inbound>>;
 
 /// The [access](Message::Access) of a message that is handled with exclusive access to the actor, by
 /// [`Handler`].
@@ -85,6 +90,10 @@ pub trait Dispatch<A: Actor, M: Message> {
         let _ = (context, message, headers, mode, obligation);
         unreachable!("only a read is dispatched as one")
     }
+
+    /// Shows the items that come with the message, or answer it, to the interceptors.
+    #[expect(private_interfaces, reason = "only this crate makes hooks")]
+    fn intercept_items(_: &mut M, _: MakeHooks<'_>) {}
 }
 
 impl<A: Handler<M>, M: Message> Dispatch<A, M> for Exclusive {
@@ -152,6 +161,8 @@ pub trait Accepts<M: Message>: Actor {
         mode: Mode,
         obligation: impl ReplyObligation<M::Reply> + 'a,
     ) -> RunningRead<'a>;
+    #[expect(private_interfaces, reason = "only this crate makes hooks")]
+    fn intercept_items(message: &mut M, hooks: MakeHooks<'_>);
 }
 
 impl<A: Actor, M: Message> Accepts<M> for A
@@ -180,5 +191,10 @@ where
         obligation: impl ReplyObligation<M::Reply> + 'a,
     ) -> RunningRead<'a> {
         <M::Access as Dispatch<A, M>>::read(context, message, headers, mode, obligation)
+    }
+
+    #[expect(private_interfaces, reason = "only this crate makes hooks")]
+    fn intercept_items(message: &mut M, hooks: MakeHooks<'_>) {
+        <M::Access as Dispatch<A, M>>::intercept_items(message, hooks);
     }
 }

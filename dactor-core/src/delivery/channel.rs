@@ -40,6 +40,8 @@ struct State<T> {
     end: Option<End>,
     /// The consumer is gone.
     closed: bool,
+    /// An interceptor ended it.
+    refused: bool,
     consumer: Option<Waker>,
     producer: Option<Waker>,
 }
@@ -90,6 +92,7 @@ pub(crate) fn channel<T>(capacity: usize) -> (Tx<T>, Rx<T>) {
         capacity: capacity.max(1),
         end: None,
         closed: false,
+        refused: false,
         consumer: None,
         producer: None,
     };
@@ -218,6 +221,22 @@ impl<T> Tx<T> {
         self.channel.end(end)
     }
 
+    /// Ends the stream with the error of an interceptor. What is buffered comes first.
+    pub(crate) fn refuse(&self, error: Error) {
+        self.channel.lock().refused = true;
+        let _ = self.channel.end(End::Failed(error));
+    }
+
+    /// How the stream ended; `None` when its consumer left before.
+    pub(crate) fn ended(&self) -> Option<End> {
+        self.channel.lock().end.clone()
+    }
+
+    /// Whether there is room for an item.
+    pub(crate) fn has_room(&self) -> bool {
+        self.channel.lock().room() > 0
+    }
+
     /// Whether the consumer is gone.
     pub(crate) fn is_closed(&self) -> bool {
         self.channel.lock().closed
@@ -252,8 +271,8 @@ impl<T> Drop for Tx<T> {
 pub(crate) trait AnyStream: Send + Sync {
     /// Ends the stream with this error, unless it has ended.
     fn fail(&self, error: Error);
-    /// Whether the consumer is gone.
-    fn is_closed(&self) -> bool;
+    /// Whether further items are in vain: the consumer is gone, or an interceptor ended the stream.
+    fn is_in_vain(&self) -> bool;
 }
 
 impl<T: Send> AnyStream for Channel<T> {
@@ -261,8 +280,9 @@ impl<T: Send> AnyStream for Channel<T> {
         let _ = self.end(End::Failed(error));
     }
 
-    fn is_closed(&self) -> bool {
-        self.lock().closed
+    fn is_in_vain(&self) -> bool {
+        let state = self.lock();
+        state.closed || state.refused
     }
 }
 

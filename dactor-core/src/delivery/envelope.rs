@@ -110,6 +110,14 @@ impl<A: Actor> Envelope<A> {
         !matches!(self.kind, Kind::Message(DeliveryClass::Notice | DeliveryClass::Last, ..))
     }
 
+    /// Whether its type counts as activity.
+    pub(crate) fn keeps_alive(&self) -> bool {
+        match &self.kind {
+            Kind::Message(_, _, message) => message.keeps_alive(),
+            Kind::Ask(_, ask) => ask.keeps_alive(),
+        }
+    }
+
     /// The asker, if one waits for a reply.
     #[inline]
     fn asker(&self) -> Option<&dyn Asker> {
@@ -235,6 +243,11 @@ pub(crate) trait DynMessage<A: Actor>: Send {
 
     fn message_type(&self) -> &'static str;
 
+    /// See [`Message::KEEP_ALIVE`].
+    fn keeps_alive(&self) -> bool {
+        true
+    }
+
     /// The message as text, if it opted in.
     fn describe(&self) -> Option<String> {
         None
@@ -260,6 +273,7 @@ trait DynAsk<A: Actor>: Asker {
     fn share<'a>(&self, actor: &'a A) -> Option<&'a dyn SharedActor<A>>;
     fn dispatch_read<'a>(self: Arc<Self>, context: ReadDispatch<'a, A>) -> RunningRead<'a>;
     fn message_type(&self) -> &'static str;
+    fn keeps_alive(&self) -> bool;
     fn describe(&self) -> Option<String>;
     fn refuse(&self, error: &Error);
 }

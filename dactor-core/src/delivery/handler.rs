@@ -12,6 +12,7 @@ use std::task::{Context as TaskContext, Poll};
 use pin_project_lite::pin_project;
 
 use crate::base::current::Until;
+use crate::base::label::Labelled;
 use crate::base::panic::{Panic, contain};
 use crate::delivery::access::Accepts;
 use crate::delivery::ask_state::Asker;
@@ -20,15 +21,22 @@ use crate::delivery::completion::{Continuation, DirectReply, End};
 use crate::delivery::envelope::dispatch::{DispatchContext, Route, Running};
 use crate::delivery::intercepted::intercept;
 use crate::delivery::obligation::{NoObligation, ReplyObligation};
+use crate::interceptor::api::Inbound;
+use crate::interceptor::items::ItemHooks;
 use crate::message::mode::Mode;
-use crate::{Actor, Context, Headers, Message, Outcome};
+use crate::{Actor, Context, Direction, Headers, Message, Outcome};
 
 /// The handler of a message, with the context that it gets.
 pub(crate) trait Callee<M: Message>: Send {
     /// The message is in hand.
     fn begin(&mut self, headers: Headers, asker: Option<Arc<dyn Asker>>);
+    /// Shows the items of a stream request to the interceptors. A read has none.
+    fn intercept_items(&self, _: &mut M, _: MakeItemHooks<'_>) {}
     fn call(self, message: M) -> impl Future<Output = Outcome<M::Reply>> + Send;
 }
+
+/// Makes the item hooks of one stream of this actor.
+pub(crate) type MakeItemHooks<'a> = &'a dyn Fn(Arc<dyn Labelled>, Direction) -> Box<ItemHooks<dyn Inbound>>;
 
 /// A handler that has the actor to itself.
 pub(crate) struct Alone<'a, A: Actor> {
@@ -40,6 +48,11 @@ impl<A: Accepts<M>, M: Message> Callee<M> for Alone<'_, A> {
     #[inline(always)]
     fn begin(&mut self, headers: Headers, asker: Option<Arc<dyn Asker>>) {
         self.ctx.begin(headers, asker);
+    }
+
+    fn intercept_items(&self, message: &mut M, hooks: MakeItemHooks<'_>) {
+        let core = &self.ctx.actor_ref().core;
+        A::intercept_items(message, &|direction| hooks(core.clone(), direction));
     }
 
     #[inline(always)]

@@ -19,6 +19,7 @@ use crate::delivery::handler::{Callee, start};
 use crate::delivery::obligation::{ReplyObligation, ReplyStatus};
 use crate::interceptor::api::{About, Delivery, Inbound, Next};
 use crate::interceptor::chain::{InboundGuard, receive};
+use crate::interceptor::items::ItemHooks;
 use crate::mailbox::Ending;
 use crate::message::mode::Mode;
 use crate::{Deadline, Error, ErrorKind, Headers, Message, Result, Sender};
@@ -30,8 +31,8 @@ use crate::{Deadline, Error, ErrorKind, Headers, Message, Result, Sender};
 pub(crate) fn intercept<'a, C: Callee<M> + 'a, M: Message, O: ReplyObligation<M::Reply> + 'a>(
     mut callee: C,
     route: Route<'a>,
-    chain: &'a [Arc<dyn Inbound>],
-    message: M,
+    chain: &'a Arc<[Arc<dyn Inbound>]>,
+    mut message: M,
     mut headers: Headers,
     mode: Mode,
     mut obligation: O,
@@ -45,6 +46,23 @@ pub(crate) fn intercept<'a, C: Callee<M> + 'a, M: Message, O: ReplyObligation<M:
     let mut seen = 0;
     let delivery = &mut Delivery { about, headers: &mut headers, message: &message };
     let received = receive(chain, delivery, &mut seen);
+    if M::MODE.is_stream() && received.is_ok() {
+        callee.intercept_items(&mut message, &|target, direction| {
+            let (chain, headers) = (chain.clone(), headers.clone());
+            let message = M::type_name();
+            Box::new(ItemHooks {
+                chain,
+                target,
+                message,
+                mode,
+                sender,
+                headers,
+                direction,
+                items: 0,
+                open: false,
+            })
+        });
+    }
     let guard = InboundGuard::new(&chain[..seen], about, headers);
     match received {
         Ok(admission) if admission.is_immediate() => {

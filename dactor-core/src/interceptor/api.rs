@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use crate::base::label::Labelled;
+use crate::interceptor::stream::{ItemVerdict, StreamEnd, StreamItem};
 use crate::message::mode::Mode;
 use crate::{Error, Header, Headers, Pid};
 
@@ -53,6 +54,36 @@ pub trait Inbound: Send + Sync + 'static {
     /// failed and panicked ones and those whose actor was killed. The reply is sent after it.
     fn on_complete(&self, completion: &mut Completion<'_>) {
         let _ = completion;
+    }
+
+    /// For each item of a stream: before the actor's producer sends it, and before the actor's input gives it to the handler.
+    /// Called in the task that sends or takes the item, which may outlive the handler. An interceptor that refuses an item
+    /// ends the stream with [`Rejected`](crate::ErrorKind::Rejected), for both sides; a panic ends it as well.
+    ///
+    /// ```
+    /// use dactor_core::{Direction, Inbound, ItemVerdict, StreamItem};
+    ///
+    /// /// Limits the length of uploads.
+    /// struct AtMost(u64);
+    ///
+    /// impl Inbound for AtMost {
+    ///     fn on_item(&self, item: &StreamItem<'_>) -> ItemVerdict {
+    ///         if item.direction() == Direction::ToActor && item.index() >= self.0 {
+    ///             return ItemVerdict::Reject(format!("more than {} items", self.0));
+    ///         }
+    ///         ItemVerdict::Continue
+    ///     }
+    /// }
+    /// ```
+    fn on_item(&self, item: &StreamItem<'_>) -> ItemVerdict {
+        let _ = item;
+        ItemVerdict::Continue
+    }
+
+    /// After the last item of a stream of this actor, once for each direction of each request that got to its handler: when the
+    /// producer or the input is done or dropped, which may be long after [`on_complete`](Self::on_complete).
+    fn on_stream_end(&self, end: &StreamEnd<'_>) {
+        let _ = end;
     }
 
     /// The name in errors: by default, the type name.
@@ -109,11 +140,24 @@ pub trait Outbound: Send + Sync + 'static {
         Verdict::Continue
     }
 
-    /// Called when a message ends for its sender: once for every ask that `on_send` saw, with the reply or
-    /// the error that the asker gets, and once for every other message that `on_send` saw but that was not
-    /// sent, with the reason. Not called for a told message that was sent.
+    /// When a message ends, for its sender. Called once for every ask that `on_send` saw, with the reply or with the error
+    /// that the asker gets; and once for every other message that `on_send` saw and that was not sent, with the reason.
+    /// A message that was told and sent has no end here. An `expand` or `transform` request ends with its stream: as the
+    /// consumer sees it, with [`Cancelled`](crate::ErrorKind::Cancelled) when the consumer is dropped before.
     fn on_reply(&self, completion: &mut Completion<'_>) {
         let _ = completion;
+    }
+
+    /// For each item of a stream: before an item of the caller's stream is sent, and before the caller gets an item. An
+    /// interceptor that refuses an item ends the stream with [`Rejected`](crate::ErrorKind::Rejected); a panic ends it as well.
+    fn on_item(&self, item: &StreamItem<'_>) -> ItemVerdict {
+        let _ = item;
+        ItemVerdict::Continue
+    }
+
+    /// After the last item of a stream, once for each direction of each request that was sent.
+    fn on_stream_end(&self, end: &StreamEnd<'_>) {
+        let _ = end;
     }
 
     /// The name in errors: by default, the type name.

@@ -34,7 +34,7 @@ impl Pause {
 }
 
 /// Names an interceptor of either kind.
-trait Named {
+pub(crate) trait Named {
     fn named(&self) -> &'static str;
 }
 
@@ -51,7 +51,7 @@ impl Named for dyn Outbound {
 }
 
 /// The name is user code, too.
-fn name<I: Named + ?Sized>(interceptor: &I) -> &'static str {
+pub(super) fn name<I: Named + ?Sized>(interceptor: &I) -> &'static str {
     contain(|| interceptor.named()).unwrap_or("an interceptor whose name panics")
 }
 
@@ -110,11 +110,11 @@ fn conclude<I: Named + ?Sized>(
 }
 
 /// The error for an interceptor that panicked.
-fn broken(about: &About<'_>, panic: Panic) -> Error {
+pub(super) fn broken(about: &About<'_>, panic: Panic) -> Error {
     error(about, ErrorKind::InterceptorPanicked).because(panic)
 }
 
-fn error(about: &About<'_>, kind: ErrorKind) -> Error {
+pub(super) fn error(about: &About<'_>, kind: ErrorKind) -> Error {
     Error::new(kind).about(about.target).with("message", about.message)
 }
 

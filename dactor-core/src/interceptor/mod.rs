@@ -2,3 +2,5 @@
 
 pub(crate) mod api;
 pub(crate) mod chain;
+pub(crate) mod items;
+pub(crate) mod stream;

@@ -28,6 +28,15 @@ pub trait Message: Send + 'static {
     /// [`Context::cancelled`](crate::Context::cancelled). Set by `#[message(abort)]` on the derive.
     const ABORT: bool = false;
 
+    /// Whether it never leaves the process: because it holds a file handle, say, or a secret. Sending it to an actor of another
+    /// process is an error. It has no effect while all actors of a system are in one process. `#[message(local)]` on the derive sets
+    /// it.
+    const LOCAL_ONLY: bool = false;
+
+    /// Whether it counts as activity for [`Context::idle_timeout`](crate::Context::idle_timeout): a probe or a request for
+    /// statistics should not keep an actor alive. `#[message(no_keep_alive)]` on the derive clears it.
+    const KEEP_ALIVE: bool = true;
+
     /// The message as text for dead letters; `None` by default, because messages may hold secrets.
     /// `#[message(debug)]` on the derive uses its `Debug` text.
     fn describe(&self) -> Option<String> {

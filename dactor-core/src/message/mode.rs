@@ -20,6 +20,11 @@ impl Mode {
         self != Self::Tell
     }
 
+    /// Whether items come with it or are its answer: `Expand`, `Reduce` and `Transform`.
+    pub const fn is_stream(self) -> bool {
+        matches!(self, Self::Expand | Self::Reduce | Self::Transform)
+    }
+
     /// The name for metrics and traces: `tell`, `ask`, `expand`, `reduce` or `transform`.
     pub fn name(self) -> &'static str {
         match self {

@@ -15,6 +15,12 @@ pub trait Expand: Send + 'static {
     /// The priority of the request, as [`Message::PRIORITY`](crate::Message::PRIORITY). Items have no priority.
     const PRIORITY: Priority = Priority::Normal;
 
+    /// Whether it never leaves the process: see [`Message::LOCAL_ONLY`](crate::Message::LOCAL_ONLY).
+    const LOCAL_ONLY: bool = false;
+
+    /// Whether the request counts as activity: see [`Message::KEEP_ALIVE`](crate::Message::KEEP_ALIVE). Items do not.
+    const KEEP_ALIVE: bool = true;
+
     /// The request as text for dead letters: see [`Message::describe`](crate::Message::describe).
     fn describe(&self) -> Option<String> {
         None
@@ -38,6 +44,12 @@ pub trait Reduce: Send + 'static {
 
     /// The priority of the request, as [`Message::PRIORITY`](crate::Message::PRIORITY). Items have no priority.
     const PRIORITY: Priority = Priority::Normal;
+
+    /// Whether it never leaves the process: see [`Message::LOCAL_ONLY`](crate::Message::LOCAL_ONLY).
+    const LOCAL_ONLY: bool = false;
+
+    /// Whether the request counts as activity: see [`Message::KEEP_ALIVE`](crate::Message::KEEP_ALIVE). Items do not.
+    const KEEP_ALIVE: bool = true;
 
     /// The request as text for dead letters: see [`Message::describe`](crate::Message::describe).
     fn describe(&self) -> Option<String> {
@@ -63,6 +75,12 @@ pub trait Transform: Send + 'static {
 
     /// The priority of the request, as [`Message::PRIORITY`](crate::Message::PRIORITY). Items have no priority.
     const PRIORITY: Priority = Priority::Normal;
+
+    /// Whether it never leaves the process: see [`Message::LOCAL_ONLY`](crate::Message::LOCAL_ONLY).
+    const LOCAL_ONLY: bool = false;
+
+    /// Whether the request counts as activity: see [`Message::KEEP_ALIVE`](crate::Message::KEEP_ALIVE). Items do not.
+    const KEEP_ALIVE: bool = true;
 
     /// The request as text for dead letters: see [`Message::describe`](crate::Message::describe).
     fn describe(&self) -> Option<String> {

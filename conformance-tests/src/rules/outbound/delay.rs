@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use dactor_core::testkit::Journal;
-use dactor_core::{ActorRef, ErrorKind, Verdict};
+use dactor_core::{ActorRef, Deadline, ErrorKind, Verdict};
 use tokio_util::sync::CancellationToken;
 
 use crate::fixtures::interceptor::RecordingInterceptor;
+use crate::fixtures::producing::{Double, Numbers, Ping, Producing, Sum, Then};
 use crate::fixtures::worker::{Note, Worker};
 use crate::rules::body;
 use crate::{Rule, RuleContext, RuntimeMode, State, Topic};
@@ -46,6 +47,15 @@ pub(crate) static RULES: &[Rule] = &[
         "A message whose actor ends during the outbound delay is refused with `Stopped` after the delay, and `on_reply` sees it.",
         "A delayed message is sent after its delay.",
         body!(outbound_dead),
+    )
+    .runtime(RuntimeMode::DrivenClock),
+    Rule::must(
+        "OUT-18",
+        Topic::Outbound,
+        &[(Topic::Outbound, State::Idle), (Topic::Streams, State::Idle), (Topic::Cancel, State::Idle)],
+        "The limits of a stream request hold during an outbound delay: one that passes its timeout, its time for the first item or is cancelled is not sent, and `on_reply` sees it. A deadline that an interceptor sets limits the whole stream.",
+        "A caller that gives up before the request leaves has sent nothing.",
+        body!(outbound_streams),
     )
     .runtime(RuntimeMode::DrivenClock),
 ];
@@ -188,4 +198,59 @@ async fn outbound_dead(mut rule: RuleContext) {
     assert_eq!(told.await.unwrap().unwrap_err().kind(), ErrorKind::Stopped);
     let stopped = ["a< Stopped", "b< Stopped", "a< Stopped", "b< Stopped"];
     assert_eq!(sent.entries(), [&["a>", "b>", "a>", "b>"][..], &stopped].concat());
+}
+
+async fn outbound_streams(mut rule: RuleContext) {
+    let sent = Journal::new();
+    let producing = Producing::default();
+    let handled = producing.journal.clone();
+    let plain = rule.system().spawn(producing).await.unwrap();
+    let actor = plain.outbound(RecordingInterceptor::new("a", &sent).always(Verdict::Delay(FIVE)));
+    for (limit, kind, seen) in [
+        (0, ErrorKind::Timeout, "a< Timeout"),
+        (1, ErrorKind::Timeout, "a< Timeout"),
+        (2, ErrorKind::Cancelled, "a< Cancelled"),
+        (3, ErrorKind::Cancelled, "a< Cancelled"),
+        // Known to the caller alone.
+        (4, ErrorKind::Timeout, "a< Cancelled"),
+    ] {
+        let (caller, token, before) = (actor.clone(), CancellationToken::new(), sent.len());
+        let cancel = token.clone();
+        let sending = tokio::spawn(async move {
+            let numbers = futures_util::stream::iter(0..3);
+            match limit {
+                0 => caller.reduce(Sum(Then::Finish), numbers).timeout(TWO).await.map(drop),
+                1 => caller.transform(Double(Then::Finish), numbers).timeout(TWO).await.map(drop),
+                2 => caller.reduce(Sum(Then::Finish), numbers).cancel(cancel).await.map(drop),
+                3 => caller.expand(Numbers(3, Then::Finish)).cancel(cancel).await.map(drop),
+                _ => caller.expand(Numbers(3, Then::Finish)).first_within(TWO).await.map(drop),
+            }
+        });
+        sent.wait_len(before + 1).await;
+        if kind == ErrorKind::Cancelled {
+            token.cancel();
+        } else {
+            rule.clock().advance(TWO).await;
+        }
+        assert_eq!(rule.soon("it is given up", sending).await.unwrap().unwrap_err().kind(), kind, "{limit}");
+        assert_eq!(sent.entries()[before..], ["a>", seen], "{limit}");
+    }
+    let caller = actor.clone();
+    let sum =
+        tokio::spawn(async move { caller.reduce(Sum(Then::Finish), futures_util::stream::iter(0..3)).await });
+    sent.wait_len(11).await;
+    assert!(handled.is_empty(), "nothing was sent before");
+    rule.clock().advance(FIVE).await;
+    assert_eq!(rule.soon("the delay is over", sum).await.unwrap().unwrap(), 3);
+
+    let actor = plain.outbound(RecordingInterceptor::new("a", &sent).decide(|delivery| {
+        delivery.headers_mut().insert(Deadline::after(TWO));
+        Verdict::Continue
+    }));
+    let mut items = actor.expand(Numbers(1, Then::Beside)).await.unwrap();
+    assert_eq!(rule.soon("an item arrives", items.next()).await.unwrap().unwrap(), 0);
+    rule.soon("the handler has returned", plain.ask(Ping)).await.unwrap();
+    rule.clock().advance(TWO).await;
+    let error = rule.soon("the stream ends", items.next()).await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
 }

@@ -3,8 +3,12 @@
 use std::time::Duration;
 
 use dactor_core::testkit::{Gate, Journal};
-use dactor_core::{Actor, ActorRef, Context, ErrorKind, Handler, MissedTick, Outcome, Terminated};
+use dactor_core::{
+    Actor, ActorRef, Context, ErrorKind, Expand, ExpandHandler, Handler, Message, MissedTick, Outcome,
+    Producer, Terminated,
+};
 
+use crate::fixtures::header::Tag;
 use crate::fixtures::scripted::{Script, ScriptedActor, note, run_in, script, wait_at};
 use crate::fixtures::worker::{Note, Worker};
 use crate::rules::body;
@@ -45,6 +49,15 @@ pub(crate) static RULES: &[Rule] = &[
         "A panic in the closure that makes an interval's message is a panic of the actor.",
         "The closure is code of the actor, and its failure must not be silent.",
         body!(making_panics),
+    )
+    .runtime(RuntimeMode::DrivenClock),
+    Rule::must(
+        "TIMER-20",
+        Topic::Timers,
+        &[(Topic::Timers, State::Idle), (Topic::Streams, State::Idle)],
+        "Messages and stream requests whose type is not `KEEP_ALIVE` do not reset the idle timeout, however they are sent; others do.",
+        "A probe does not keep alive the actor that it looks at.",
+        body!(no_keep_alive),
     )
     .runtime(RuntimeMode::DrivenClock),
 ];
@@ -191,6 +204,88 @@ async fn what_counts(mut rule: RuleContext) {
     assert_eq!(journal.entries(), ["terminated"]);
     rule.clock().advance(TICK).await;
     assert_eq!(journal.entries(), ["terminated", "idle"]);
+}
+
+/// Notes when it is idle.
+struct Idler(Journal);
+
+impl Actor for Idler {
+    async fn on_start(&mut self, ctx: &mut Context<Self>) -> Outcome<()> {
+        Ok(ctx.idle_timeout(SECOND, || Note(1))?)
+    }
+}
+
+impl Handler<Note> for Idler {
+    async fn handle(&mut self, Note(number): Note, _: &mut Context<Self>) -> Outcome<u32> {
+        if number == 1 {
+            self.0.note("idle");
+        }
+        Ok(number)
+    }
+}
+
+/// A message that does not count as activity.
+struct Look;
+
+impl Message for Look {
+    type Reply = ();
+    type Access = dactor_core::Exclusive;
+    const KEEP_ALIVE: bool = false;
+}
+
+impl Handler<Look> for Idler {
+    async fn handle(&mut self, _: Look, _: &mut Context<Self>) -> Outcome<()> {
+        Ok(())
+    }
+}
+
+/// A stream request; one of `false` does not count as activity.
+struct List<const KEEP_ALIVE: bool>;
+
+impl<const KEEP_ALIVE: bool> Expand for List<KEEP_ALIVE> {
+    type Item = u64;
+    const KEEP_ALIVE: bool = KEEP_ALIVE;
+}
+
+impl<const KEEP_ALIVE: bool> ExpandHandler<List<KEEP_ALIVE>> for Idler {
+    async fn expand(
+        &mut self,
+        _: List<KEEP_ALIVE>,
+        out: Producer<u64>,
+        _: &mut Context<Self>,
+    ) -> Outcome<()> {
+        Ok(out.finish().await?)
+    }
+}
+
+/// Sends messages that do not count, in all ways.
+async fn look(rule: &RuleContext, idler: &ActorRef<Idler>) {
+    idler.tell(Look).unwrap();
+    idler.header(Tag(1)).tell(Look).unwrap();
+    rule.soon("an ask is answered", idler.ask(Look)).await.unwrap();
+    let mut items = idler.expand(List::<false>).await.unwrap();
+    assert!(rule.soon("a stream ends", items.next()).await.is_none());
+}
+
+async fn no_keep_alive(mut rule: RuleContext) {
+    let journal = Journal::new();
+    let idler = rule.system().spawn(Idler(journal.clone())).await.unwrap();
+    rule.clock().advance(HALF).await;
+    look(&rule, &idler).await;
+    rule.clock().advance(HALF).await;
+    assert_eq!(journal.len(), 1, "only looks came meanwhile");
+    rule.clock().advance(HALF).await;
+    rule.soon("an ask is answered", idler.ask(Note(0))).await.unwrap();
+    rule.clock().advance(HALF).await;
+    look(&rule, &idler).await;
+    assert_eq!(journal.len(), 1, "a message came");
+    let mut items = idler.expand(List::<true>).await.unwrap();
+    assert!(rule.soon("a stream ends", items.next()).await.is_none());
+    rule.clock().advance(SECOND - TICK).await;
+    assert_eq!(journal.len(), 1, "a stream request came");
+    look(&rule, &idler).await;
+    rule.clock().advance(TICK).await;
+    assert_eq!(journal.len(), 2);
 }
 
 async fn making_panics(mut rule: RuleContext) {

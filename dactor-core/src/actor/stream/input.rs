@@ -1,14 +1,19 @@
 use std::any::type_name;
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, ready};
 
 use futures_util::{Stream, StreamExt};
 use tokio::task::coop::poll_proceed;
 
 use crate::actor::stream::open::{OpenStreams, Registration, Side};
+use crate::base::label::Labelled;
+use crate::base::panic::discard;
 use crate::delivery::channel::{End, Rx, YIELD_AFTER};
-use crate::{Error, ErrorKind, Result};
+use crate::interceptor::api::Inbound;
+use crate::interceptor::items::ItemHooks;
+use crate::{Error, ErrorKind, Result, StreamOutcome};
 
 /// The items that come with a request: a [`Stream`] of [`Result`]s for the handler.
 ///
@@ -21,18 +26,23 @@ pub struct Input<T: Send + 'static> {
     received: u32,
     over: bool,
     request: &'static str,
-    actor: Option<String>,
+    actor: Option<Arc<dyn Labelled>>,
     registration: Option<Registration>,
+    /// If interceptors see its items.
+    hooks: Option<Box<ItemHooks<dyn Inbound>>>,
 }
 
 impl<T: Send + 'static> Input<T> {
     pub(crate) fn new(rx: Rx<T>, request: &'static str) -> Self {
-        Self { rx, received: 0, over: false, request, actor: None, registration: None }
+        Self { rx, received: 0, over: false, request, actor: None, registration: None, hooks: None }
     }
 
     /// Binds the stream to this actor.
-    pub(crate) fn bind(&mut self, streams: &OpenStreams, actor: String) {
+    pub(crate) fn bind(&mut self, streams: &OpenStreams, actor: Arc<dyn Labelled>) {
         self.actor = Some(actor);
+        if let Some(hooks) = &mut self.hooks {
+            hooks.begin();
+        }
         self.registration = Some(streams.register(Side::Consumer, self.rx.any()));
     }
 
@@ -40,6 +50,14 @@ impl<T: Send + 'static> Input<T> {
     pub(crate) fn unbind(&mut self) {
         self.actor = None;
         self.registration = None;
+        if let Some(mut hooks) = self.hooks.take() {
+            hooks.end(StreamOutcome::PassedOn);
+        }
+    }
+
+    /// Lets interceptors see its items.
+    pub(crate) fn intercept(&mut self, hooks: Box<ItemHooks<dyn Inbound>>) {
+        self.hooks = Some(hooks);
     }
 
     /// The next item; `None` after the last one.
@@ -47,16 +65,20 @@ impl<T: Send + 'static> Input<T> {
     /// # Errors
     ///
     /// [`Cancelled`](ErrorKind::Cancelled) when the caller gave up, [`Panicked`](ErrorKind::Panicked) when its stream
-    /// panicked, [`Interrupted`](ErrorKind::Interrupted) when the actor stopped or was restarted. The error
-    /// is the last item.
+    /// panicked, [`Interrupted`](ErrorKind::Interrupted) when the actor stopped or was restarted,
+    /// [`Rejected`](ErrorKind::Rejected) when an interceptor refused an item. It is the last item.
     pub async fn next(&mut self) -> Option<Result<T>> {
         StreamExt::next(self).await
+    }
+
+    fn see(&mut self, item: &T) -> Result<()> {
+        self.hooks.as_mut().map_or(Ok(()), |hooks| hooks.see(item))
     }
 
     fn error(&self, kind: ErrorKind) -> Error {
         let error = Error::new(kind).with("message", self.request).with("item", type_name::<T>());
         match &self.actor {
-            Some(actor) => error.with("actor", actor),
+            Some(actor) => error.with("actor", actor.label()),
             None => error,
         }
     }
@@ -75,19 +97,29 @@ impl<T: Send + 'static> Stream for Input<T> {
         if self.received.is_multiple_of(YIELD_AFTER) {
             ready!(poll_proceed(cx)).made_progress();
         }
-        self.rx.poll_next(cx).map(|next| {
-            let end = match next {
-                Ok(item) => return Some(Ok(item)),
-                Err(end) => end,
-            };
-            self.over = true;
-            self.registration = None;
-            match end {
-                End::Finished => None,
-                End::Failed(error) => Some(Err(error)),
-                End::Dropped => Some(Err(self.error(ErrorKind::Cancelled))),
-            }
-        })
+        let end = match ready!(self.rx.poll_next(cx)) {
+            Ok(item) if self.hooks.is_none() => return Poll::Ready(Some(Ok(item))),
+            Ok(item) => match self.see(&item) {
+                Ok(()) => return Poll::Ready(Some(Ok(item))),
+                Err(refused) => {
+                    discard(item);
+                    self.rx.close();
+                    End::Failed(refused)
+                }
+            },
+            Err(end) => end,
+        };
+        self.over = true;
+        self.registration = None;
+        let error = match end {
+            End::Finished => None,
+            End::Failed(error) => Some(error),
+            End::Dropped => Some(self.error(ErrorKind::Cancelled)),
+        };
+        if let Some(mut hooks) = self.hooks.take() {
+            hooks.end(error.as_ref().map_or(StreamOutcome::Finished, StreamOutcome::Failed));
+        }
+        Poll::Ready(error.map(Err))
     }
 }
 

@@ -10,9 +10,12 @@ use futures_util::{Stream, StreamExt};
 use tokio::task::coop::consume_budget;
 
 use crate::actor::stream::open::{OpenStreams, Registration, Side};
+use crate::base::label::Labelled;
 use crate::base::panic::{Contained, discard};
 use crate::delivery::channel::{AnyStream, End, Refused, Tx, YIELD_AFTER};
-use crate::{Error, ErrorKind, Failure, Result, SendError};
+use crate::interceptor::api::Inbound;
+use crate::interceptor::items::ItemHooks;
+use crate::{Error, ErrorKind, Failure, Result, SendError, StreamOutcome};
 
 /// The producing half of a stream, given to the handler.
 ///
@@ -32,8 +35,10 @@ pub struct Producer<T: Send + 'static> {
     /// Item counter, to yield periodically.
     sent: u32,
     request: &'static str,
-    actor: Option<String>,
+    actor: Option<Arc<dyn Labelled>>,
     registration: Option<Registration>,
+    /// If interceptors see its items.
+    hooks: Option<Box<ItemHooks<dyn Inbound>>>,
 }
 
 impl<T: Send + 'static> Producer<T> {
@@ -46,12 +51,16 @@ impl<T: Send + 'static> Producer<T> {
             request,
             actor: None,
             registration: None,
+            hooks: None,
         }
     }
 
     /// Binds the stream to this actor.
-    pub(crate) fn bind(&mut self, streams: &OpenStreams, actor: String) {
+    pub(crate) fn bind(&mut self, streams: &OpenStreams, actor: Arc<dyn Labelled>) {
         self.actor = Some(actor);
+        if let Some(hooks) = &mut self.hooks {
+            hooks.begin();
+        }
         self.registration = Some(streams.register(Side::Producer, self.tx.any()));
     }
 
@@ -59,6 +68,26 @@ impl<T: Send + 'static> Producer<T> {
     pub(crate) fn unbind(&mut self) {
         self.actor = None;
         self.registration = None;
+        if let Some(mut hooks) = self.hooks.take() {
+            hooks.end(StreamOutcome::PassedOn);
+        }
+    }
+
+    /// Lets interceptors see its items.
+    pub(crate) fn intercept(&mut self, hooks: Box<ItemHooks<dyn Inbound>>) {
+        self.hooks = Some(hooks);
+    }
+
+    /// Shows an item to the interceptors. The stream ends when they refuse it.
+    #[inline]
+    fn see(&mut self, item: &T) -> Result<()> {
+        let Some(hooks) = &mut self.hooks else { return Ok(()) };
+        let refused = hooks.see(item);
+        if let Err(error) = &refused {
+            let _ = self.tx.try_send_all(&mut self.pending);
+            self.tx.refuse(error.clone());
+        }
+        refused
     }
 
     pub(crate) fn any(&self) -> Arc<dyn AnyStream> {
@@ -72,6 +101,7 @@ impl<T: Send + 'static> Producer<T> {
     /// [`ConsumerGone`](ErrorKind::ConsumerGone) when the consumer was dropped. A handler may return it with
     /// `?`: it is not a failure of the actor. [`Interrupted`](ErrorKind::Interrupted) when the actor has
     /// stopped or was restarted.
+    /// [`Rejected`](ErrorKind::Rejected) when an interceptor refused the item, which ends the stream and is no failure either.
     ///
     /// If this future is dropped before it completes, the item has not been sent; with
     /// [`batch`](crate::Expanding::batch), it may already be in the batch.
@@ -81,6 +111,7 @@ impl<T: Send + 'static> Producer<T> {
             if self.pending.len() >= self.batch {
                 self.flush().await?;
             }
+            self.see(&item)?;
             self.pending.push_back(item);
             return if self.pending.len() < self.batch { Ok(()) } else { self.flush().await };
         }
@@ -88,6 +119,7 @@ impl<T: Send + 'static> Producer<T> {
         if self.sent.is_multiple_of(YIELD_AFTER) {
             consume_budget().await;
         }
+        self.see(&item)?;
         let mut item = Some(item);
         match poll_fn(|cx| self.tx.poll_send(&mut item, cx)).await {
             Ok(()) => Ok(()),
@@ -101,22 +133,39 @@ impl<T: Send + 'static> Producer<T> {
     ///
     /// As [`send`](Self::send), and [`MailboxFull`](ErrorKind::MailboxFull) when the buffer is full; the item comes back.
     pub fn try_send(&mut self, item: T) -> Result<(), SendError<T>> {
+        // Only an item that there is room for is shown to the interceptors.
+        let sent = if self.batch > 1 && self.pending.len() >= self.batch {
+            self.try_flush(item)
+        } else if self.batch == 1 && self.hooks.is_some() && !self.tx.has_room() {
+            Err(Refused::Full(item))
+        } else {
+            Ok(item)
+        };
+        let item = sent.map_err(|refused| self.handed_back(refused))?;
+        if let Err(reason) = self.see(&item) {
+            return Err(SendError { message: item, reason });
+        }
         let sent = if self.batch > 1 { self.try_send_batched(item) } else { self.tx.try_send(item) };
-        sent.map_err(|refused| {
-            let reason = self.refused(&refused);
-            let (Refused::Full(message) | Refused::Closed(message) | Refused::Ended(message)) = refused;
-            SendError { message, reason }
-        })
+        sent.map_err(|refused| self.handed_back(refused))
+    }
+
+    fn handed_back(&self, refused: Refused<T>) -> SendError<T> {
+        let reason = self.refused(&refused);
+        let (Refused::Full(message) | Refused::Closed(message) | Refused::Ended(message)) = refused;
+        SendError { message, reason }
+    }
+
+    /// Makes room in the batch for an item.
+    fn try_flush(&mut self, item: T) -> Result<T, Refused<T>> {
+        match self.tx.try_send_all(&mut self.pending) {
+            Err(Refused::Full(())) if self.pending.len() < self.batch => Ok(item),
+            Err(refused) => Err(refused.map(|()| item)),
+            Ok(()) => Ok(item),
+        }
     }
 
     /// Queues behind the items of an incomplete batch.
     fn try_send_batched(&mut self, item: T) -> Result<(), Refused<T>> {
-        if self.pending.len() >= self.batch
-            && let Err(refused) = self.tx.try_send_all(&mut self.pending)
-            && (self.pending.len() >= self.batch || !matches!(refused, Refused::Full(())))
-        {
-            return Err(refused.map(|()| item));
-        }
         self.pending.push_back(item);
         if self.pending.len() < self.batch {
             return Ok(());
@@ -238,7 +287,7 @@ impl<T: Send + 'static> Producer<T> {
     fn error(&self, kind: ErrorKind) -> Error {
         let error = Error::new(kind).with("message", self.request).with("item", type_name::<T>());
         match &self.actor {
-            Some(actor) => error.with("actor", actor),
+            Some(actor) => error.with("actor", actor.label()),
             None => error,
         }
     }
@@ -249,6 +298,15 @@ impl<T: Send + 'static> Drop for Producer<T> {
     fn drop(&mut self) {
         let _ = self.tx.try_send_all(&mut self.pending);
         self.pending.drain(..).for_each(discard);
+        if let Some(mut hooks) = self.hooks.take() {
+            let _ = self.tx.end(End::Dropped);
+            match self.tx.ended() {
+                Some(End::Finished) => hooks.end(StreamOutcome::Finished),
+                Some(End::Failed(error)) => hooks.end(StreamOutcome::Failed(&error)),
+                Some(End::Dropped) => hooks.end(StreamOutcome::Failed(&self.error(ErrorKind::Unfinished))),
+                None => hooks.end(StreamOutcome::Dropped),
+            }
+        }
     }
 }
 

@@ -3,12 +3,15 @@
 use std::any::type_name;
 use std::fmt;
 use std::future::Future;
+use std::sync::Arc;
 
-use crate::delivery::access::Dispatch;
+use crate::base::label::Labelled;
+use crate::delivery::access::{Dispatch, MakeHooks};
+use crate::delivery::channel::AnyStream;
 use crate::message::access::Access;
 use crate::message::mode::Mode;
 use crate::{
-    Actor, Context, Expand, ExpandHandler, Input, Message, Outcome, Priority, Producer, Reduce,
+    Actor, Context, Direction, Expand, ExpandHandler, Input, Message, Outcome, Priority, Producer, Reduce,
     ReduceHandler, Transform, TransformHandler,
 };
 
@@ -38,6 +41,8 @@ macro_rules! request {
             type Reply = $reply;
             type Access = Streaming;
             const PRIORITY: Priority = M::PRIORITY;
+            const LOCAL_ONLY: bool = M::LOCAL_ONLY;
+            const KEEP_ALIVE: bool = M::KEEP_ALIVE;
             const MODE: Mode = Mode::$mode;
             const REPLY_IS_ANSWER: bool = matches!(Mode::$mode, Mode::Reduce);
 
@@ -79,16 +84,15 @@ impl<A: ExpandHandler<M>, M: Expand> Dispatch<A, ExpandRequest<M>> for Streaming
         ctx: &'a mut Context<A>,
     ) -> impl Future<Output = Outcome<()>> + Send + 'a {
         let ExpandRequest { message, mut out } = request;
-        bind_producer(ctx, &mut out);
+        let myself = label(ctx);
+        out.bind(ctx.open_streams(), myself);
         let stream = out.any();
-        let handling = actor.expand(message, out, ctx);
-        async move {
-            match handling.await {
-                // It stopped because its consumer is gone: not a failure.
-                Err(_) if stream.is_closed() => Ok(()),
-                outcome => outcome,
-            }
-        }
+        producing(stream, actor.expand(message, out, ctx))
+    }
+
+    #[expect(private_interfaces, reason = "only this crate makes hooks")]
+    fn intercept_items(request: &mut ExpandRequest<M>, hooks: MakeHooks<'_>) {
+        request.out.intercept(hooks(Direction::FromActor));
     }
 }
 
@@ -99,8 +103,14 @@ impl<A: ReduceHandler<M>, M: Reduce> Dispatch<A, ReduceRequest<M>> for Streaming
         ctx: &'a mut Context<A>,
     ) -> impl Future<Output = Outcome<M::Reply>> + Send + 'a {
         let ReduceRequest { message, mut input } = request;
-        bind_input(ctx, &mut input);
+        let myself = label(ctx);
+        input.bind(ctx.open_streams(), myself);
         actor.reduce(message, input, ctx)
+    }
+
+    #[expect(private_interfaces, reason = "only this crate makes hooks")]
+    fn intercept_items(request: &mut ReduceRequest<M>, hooks: MakeHooks<'_>) {
+        request.input.intercept(hooks(Direction::ToActor));
     }
 }
 
@@ -111,25 +121,32 @@ impl<A: TransformHandler<M>, M: Transform> Dispatch<A, TransformRequest<M>> for 
         ctx: &'a mut Context<A>,
     ) -> impl Future<Output = Outcome<()>> + Send + 'a {
         let TransformRequest { message, mut input, mut out } = request;
-        bind_input(ctx, &mut input);
-        bind_producer(ctx, &mut out);
+        let myself = label(ctx);
+        input.bind(ctx.open_streams(), myself.clone());
+        out.bind(ctx.open_streams(), myself);
         let stream = out.any();
-        let handling = actor.transform(message, input, out, ctx);
-        async move {
-            match handling.await {
-                Err(_) if stream.is_closed() => Ok(()),
-                outcome => outcome,
-            }
-        }
+        producing(stream, actor.transform(message, input, out, ctx))
+    }
+
+    #[expect(private_interfaces, reason = "only this crate makes hooks")]
+    fn intercept_items(request: &mut TransformRequest<M>, hooks: MakeHooks<'_>) {
+        request.input.intercept(hooks(Direction::ToActor));
+        request.out.intercept(hooks(Direction::FromActor));
     }
 }
 
-fn bind_producer<A: Actor, T: Send + 'static>(ctx: &mut Context<A>, out: &mut Producer<T>) {
-    let label = ctx.path().into_text();
-    out.bind(ctx.open_streams(), label);
+/// Runs a handler that produces items. One that stops because its items are in vain has not failed.
+async fn producing(
+    stream: Arc<dyn AnyStream>,
+    handling: impl Future<Output = Outcome<()>> + Send,
+) -> Outcome<()> {
+    match handling.await {
+        Err(_) if stream.is_in_vain() => Ok(()),
+        outcome => outcome,
+    }
 }
 
-fn bind_input<A: Actor, T: Send + 'static>(ctx: &mut Context<A>, input: &mut Input<T>) {
-    let label = ctx.path().into_text();
-    input.bind(ctx.open_streams(), label);
+/// The actor of a stream, for its errors.
+fn label<A: Actor>(ctx: &Context<A>) -> Arc<dyn Labelled> {
+    ctx.actor_ref().core.clone()
 }

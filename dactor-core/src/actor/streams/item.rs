@@ -45,6 +45,10 @@ impl<A: Actor, M: SentTo<A>> DynMessage<A> for Item<M> {
         M::type_name()
     }
 
+    fn keeps_alive(&self) -> bool {
+        M::KEEP_ALIVE
+    }
+
     fn describe(&self) -> Option<String> {
         self.message.describe()
     }

@@ -1,7 +1,8 @@
 use std::any::type_name;
 use std::fmt;
-use std::future::{Future, IntoFuture};
-use std::pin::Pin;
+use std::future::{Future, IntoFuture, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -10,11 +11,13 @@ use tokio_util::sync::CancellationToken;
 use crate::actor_ref::ask::{Ask, Target};
 use crate::actor_ref::stream::BUFFER;
 use crate::actor_ref::stream::items::Items;
-use crate::actor_ref::stream::limits::Limits;
+use crate::actor_ref::stream::limits::{Limits, ending_by};
 use crate::base::current;
-use crate::delivery::channel::channel;
+use crate::delivery::channel::{Rx, channel};
+use crate::interceptor::api::Outbound;
+use crate::interceptor::items::ItemHooks;
 use crate::message::options::SendOptions;
-use crate::{Expand, ExpandRequest, Header, Message, Producer, Result};
+use crate::{Direction, Error, Expand, ExpandRequest, Header, Message, Mode, Producer, Result};
 
 /// A request for a stream of items: configure it, then await it. From [`ActorRef::expand`](crate::ActorRef::expand).
 #[must_use = "it is sent when it is awaited"]
@@ -46,7 +49,34 @@ impl StreamOptions {
         if let Some(whole) = limits.whole {
             ask = ask.deadline(whole);
         }
+        if let Some(token) = &limits.cancel {
+            ask = ask.cancel(token.clone());
+        }
         (ask, limits)
+    }
+
+    /// Sends the request, and gives its items. The limits count from here on, also while an interceptor delays it.
+    pub(crate) async fn send<M: Message<Reply = ()>, T: Send + 'static>(
+        self,
+        target: &dyn Target<M>,
+        request: M,
+        rx: Rx<T>,
+    ) -> Result<(Items<T>, Option<Box<ItemHooks<dyn Outbound>>>)> {
+        let (ask, limits) = self.ask(target, request);
+        let mut watch = limits.start();
+        let mut sending = pin!(ask.into_pending());
+        let sent = poll_fn(|cx| match (sending.as_mut().poll(cx), &mut watch) {
+            (Poll::Pending, Some(watch)) => watch.poll(cx).map(|(kind, limit)| {
+                let error = Error::new(kind).about(target).with("message", M::type_name());
+                Err(error.with("limit", limit).unhandled())
+            }),
+            (sent, _) => sent,
+        });
+        let handler = sent.await?;
+        let watch = ending_by(watch, handler.deadline());
+        // Those of its input, if it has one.
+        let hooks = (M::MODE == Mode::Transform).then(|| handler.item_hooks(Direction::ToActor)).flatten();
+        Ok((Items::new(rx, handler, watch, target.labelled()), hooks))
     }
 }
 
@@ -128,9 +158,8 @@ impl<'a, M: Expand> Expanding<'a, M> {
         let buffer = checked(options.buffer, target, request)?;
         let (tx, rx) = channel(buffer);
         let out = Producer::new(tx, options.batch.min(buffer), request);
-        let (ask, limits) = options.ask(target, ExpandRequest { message, out });
-        let handler = ask.into_pending().await?;
-        Ok(Items::new(rx, Box::new(handler), limits.start(), request, target.label()))
+        let (items, _) = options.send(target, ExpandRequest { message, out }, rx).await?;
+        Ok(items)
     }
 }
 

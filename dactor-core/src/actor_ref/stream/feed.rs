@@ -8,7 +8,9 @@ use futures_util::Stream;
 
 use crate::base::panic::{contain, discard};
 use crate::delivery::channel::{End, Tx};
-use crate::{Error, ErrorKind};
+use crate::interceptor::api::Outbound;
+use crate::interceptor::items::ItemHooks;
+use crate::{Error, ErrorKind, StreamOutcome};
 
 /// How many items are taken from the caller's stream before they are sent together.
 const GATHERED: usize = 16;
@@ -28,13 +30,40 @@ pub(crate) struct Feed<S: Stream> {
     /// How the stream ended.
     end: Option<End>,
     request: &'static str,
+    /// If interceptors see its items.
+    hooks: Option<Box<ItemHooks<dyn Outbound>>>,
 }
 
 impl<S: Stream> Feed<S> {
     pub(crate) fn new(stream: S, tx: Tx<S::Item>, request: &'static str) -> Self {
-        Self { stream: Some(Box::pin(stream)), tx: Some(tx), gathered: VecDeque::new(), end: None, request }
+        Self {
+            stream: Some(Box::pin(stream)),
+            tx: Some(tx),
+            gathered: VecDeque::new(),
+            end: None,
+            request,
+            hooks: None,
+        }
     }
 
+    /// Lets interceptors see its items.
+    pub(crate) fn intercept(&mut self, hooks: Option<Box<ItemHooks<dyn Outbound>>>) {
+        self.hooks = hooks;
+    }
+
+    /// Takes no more items.
+    pub(crate) fn stop(&mut self) {
+        self.tx = None;
+        self.hooks = None;
+        discard(self.stream.take());
+        self.gathered.drain(..).for_each(discard);
+    }
+}
+
+impl<S: Stream> Feed<S>
+where
+    S::Item: Send + 'static,
+{
     /// Sends as much as there is room for, and registers the waker for the rest.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) {
         for _ in 0..MOST_ROUNDS {
@@ -50,6 +79,12 @@ impl<S: Stream> Feed<S> {
                 Poll::Ready(Ok(())) => {}
             }
             if let Some(end) = self.end.take() {
+                if let Some(mut hooks) = self.hooks.take() {
+                    hooks.end(match &end {
+                        End::Failed(error) => StreamOutcome::Failed(error),
+                        _ => StreamOutcome::Finished,
+                    });
+                }
                 let _ = tx.end(end);
                 return self.stop();
             }
@@ -67,8 +102,16 @@ impl<S: Stream> Feed<S> {
         {
             let end = match contain(|| stream.as_mut().poll_next(cx)) {
                 Ok(Poll::Ready(Some(item))) => {
-                    self.gathered.push_back(item);
-                    continue;
+                    match self.hooks.as_mut().map_or(Ok(()), |hooks| hooks.see(&item)) {
+                        Ok(()) => {
+                            self.gathered.push_back(item);
+                            continue;
+                        }
+                        Err(refused) => {
+                            discard(item);
+                            End::Failed(refused)
+                        }
+                    }
                 }
                 Ok(Poll::Pending) => return true,
                 Ok(Poll::Ready(None)) => End::Finished,
@@ -81,13 +124,6 @@ impl<S: Stream> Feed<S> {
             discard(self.stream.take());
         }
         false
-    }
-
-    /// Takes no further items.
-    pub(crate) fn stop(&mut self) {
-        self.tx = None;
-        discard(self.stream.take());
-        self.gathered.drain(..).for_each(discard);
     }
 }
 

@@ -1,15 +1,21 @@
 use std::any::type_name;
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use futures_util::{Stream, StreamExt};
 use tokio::task::coop::poll_proceed;
 
+use crate::actor_ref::outbound::OutboundGuard;
 use crate::actor_ref::pending::PendingReply;
 use crate::actor_ref::stream::limits::Watch;
+use crate::base::label::Labelled;
+use crate::base::panic::discard;
 use crate::delivery::channel::{End, Rx, YIELD_AFTER};
-use crate::{Error, ErrorKind, Message, Result};
+use crate::interceptor::api::Outbound;
+use crate::interceptor::items::ItemHooks;
+use crate::{Direction, Error, ErrorKind, Headers, Message, Result, StreamOutcome};
 
 /// The items of a stream that an actor produces: a [`Stream`] of [`Result`]s.
 ///
@@ -29,19 +35,36 @@ pub struct Items<T: Send + 'static> {
     received: u32,
     over: bool,
     request: &'static str,
-    actor: String,
+    actor: Arc<dyn Labelled>,
+    /// If interceptors see the stream.
+    intercepted: Option<Box<InterceptedItems>>,
+}
+
+/// The interceptors that saw the request leave. Dropped with the stream, they see that it was given up.
+struct InterceptedItems {
+    hooks: ItemHooks<dyn Outbound>,
+    guard: Box<OutboundGuard>,
+    reply_headers: Headers,
+}
+
+impl InterceptedItems {
+    /// Shows them the end. One that panics there is the error of a stream that had none.
+    fn end(mut self, end: Result<()>) -> Result<()> {
+        self.hooks.end(end.as_ref().err().map_or(StreamOutcome::Finished, StreamOutcome::Failed));
+        self.guard.run_on_reply(end, &mut self.reply_headers)
+    }
 }
 
 /// The result of a stream request's handler.
 pub(crate) trait HandlerEnd: Send {
-    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>>;
+    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<(Result<()>, Headers)>;
     /// The stream is complete: stops waiting for the handler.
     fn detach(self: Box<Self>);
 }
 
 impl<M: Message<Reply = ()>> HandlerEnd for PendingReply<M> {
-    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        Pin::new(self).poll(cx)
+    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<(Result<()>, Headers)> {
+        self.poll_whole(cx)
     }
 
     fn detach(self: Box<Self>) {
@@ -50,14 +73,27 @@ impl<M: Message<Reply = ()>> HandlerEnd for PendingReply<M> {
 }
 
 impl<T: Send + 'static> Items<T> {
-    pub(crate) fn new(
+    pub(crate) fn new<M: Message<Reply = ()>>(
         rx: Rx<T>,
-        handler: Box<dyn HandlerEnd>,
+        mut handler: PendingReply<M>,
         watch: Option<Box<Watch>>,
-        request: &'static str,
-        actor: String,
+        actor: Arc<dyn Labelled>,
     ) -> Self {
-        Self { rx, handler: Some(handler), failed: None, watch, received: 0, over: false, request, actor }
+        let intercepted = handler.take_guard().map(|guard| {
+            let hooks = guard.item_hooks(Direction::FromActor);
+            Box::new(InterceptedItems { hooks, guard, reply_headers: Headers::default() })
+        });
+        Self {
+            rx,
+            handler: Some(Box::new(handler)),
+            failed: None,
+            watch,
+            received: 0,
+            over: false,
+            request: M::type_name(),
+            actor,
+            intercepted,
+        }
     }
 
     /// The next item; `None` after the last one.
@@ -71,7 +107,7 @@ impl<T: Send + 'static> Items<T> {
 
     fn error(&self, kind: ErrorKind) -> Error {
         Error::new(kind)
-            .with("actor", &self.actor)
+            .with("actor", self.actor.label())
             .with("message", self.request)
             .with("item", type_name::<T>())
     }
@@ -81,17 +117,30 @@ impl<T: Send + 'static> Items<T> {
         self.over = true;
         self.watch = None;
         let handler = self.handler.take();
-        match end {
-            Ok(()) => {
-                if let Some(handler) = handler {
-                    handler.detach();
-                }
-                None
-            }
-            Err(error) => {
-                drop(handler);
-                self.rx.close();
-                Some(Err(error))
+        if end.is_err() {
+            drop(handler);
+            self.rx.close();
+        } else if let Some(handler) = handler {
+            handler.detach();
+        }
+        let end = match self.intercepted.take() {
+            Some(intercepted) => intercepted.end(end),
+            None => end,
+        };
+        end.err().map(Err)
+    }
+
+    /// An item has come. An interceptor that refuses it ends the stream.
+    fn item(&mut self, item: T) -> Option<Result<T>> {
+        if let Some(watch) = &mut self.watch {
+            watch.item();
+        }
+        let seen = self.intercepted.as_mut().map_or(Ok(()), |intercepted| intercepted.hooks.see(&item));
+        match seen {
+            Ok(()) => Some(Ok(item)),
+            Err(refused) => {
+                discard(item);
+                self.last(Err(refused))
             }
         }
     }
@@ -99,10 +148,13 @@ impl<T: Send + 'static> Items<T> {
     /// Polls the handler until it has ended. `true` if it has just failed.
     fn handler_failed(&mut self, cx: &mut Context<'_>) -> bool {
         if let Some(handler) = &mut self.handler
-            && let Poll::Ready(ended) = handler.poll_end(cx)
+            && let Poll::Ready((ended, headers)) = handler.poll_end(cx)
         {
             self.handler = None;
             self.failed = ended.err();
+            if let Some(intercepted) = &mut self.intercepted {
+                intercepted.reply_headers = headers;
+            }
         }
         self.failed.is_some()
     }
@@ -139,12 +191,7 @@ impl<T: Send + 'static> Stream for Items<T> {
             next = this.rx.poll_next(cx);
         }
         match next {
-            Poll::Ready(Ok(item)) => {
-                if let Some(watch) = &mut this.watch {
-                    watch.item();
-                }
-                Poll::Ready(Some(Ok(item)))
-            }
+            Poll::Ready(Ok(item)) => Poll::Ready(this.item(item)),
             Poll::Ready(Err(End::Finished)) => Poll::Ready(this.last(Ok(()))),
             Poll::Ready(Err(End::Failed(error))) => Poll::Ready(this.last(Err(error))),
             Poll::Ready(Err(End::Dropped)) => {
@@ -167,7 +214,7 @@ impl<T: Send + 'static> Stream for Items<T> {
 impl<T: Send + 'static> fmt::Debug for Items<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Items")
-            .field("actor", &self.actor)
+            .field("actor", &self.actor.label())
             .field("request", &self.request)
             .finish_non_exhaustive()
     }

@@ -43,6 +43,19 @@ impl Limits {
     }
 }
 
+/// The watch over a stream, which also ends at this time.
+pub(crate) fn ending_by(watch: Option<Box<Watch>>, deadline: Option<Instant>) -> Option<Box<Watch>> {
+    let Some(deadline) = deadline else { return watch };
+    match watch {
+        None => Limits { whole: Some(deadline), ..Limits::default() }.start(),
+        Some(mut watch) => {
+            watch.whole = watch.whole.map_or(Some(deadline), |whole| Some(whole.min(deadline)));
+            watch.set_timer();
+            Some(watch)
+        }
+    }
+}
+
 /// The running limits of a stream.
 pub(crate) struct Watch {
     between: Option<Duration>,

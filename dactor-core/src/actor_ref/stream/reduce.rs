@@ -11,8 +11,9 @@ use tokio_util::sync::CancellationToken;
 use crate::actor_ref::ask::Target;
 use crate::actor_ref::stream::expand::{StreamOptions, checked, stream_options};
 use crate::actor_ref::stream::feed::Feed;
+use crate::base::current;
 use crate::delivery::channel::channel;
-use crate::{Header, Input, Reduce, ReduceRequest, Result};
+use crate::{Direction, Error, ErrorKind, Header, Input, Reduce, ReduceRequest, Result};
 
 /// A request with a stream of items: configure it, then await the reply. From
 /// [`ActorRef::reduce`](crate::ActorRef::reduce).
@@ -37,14 +38,15 @@ impl<'a, M: Reduce, S: Stream<Item = M::Item> + Send + 'a> Reducing<'a, M, S> {
         let (tx, rx) = channel(checked(options.buffer, target, request)?);
         let mut feed = Feed::new(items, tx, request);
         let input = Input::new(rx, request);
-        let (ask, limits) = options.ask(target, ReduceRequest { message, input });
-        let ask = match limits.cancel {
-            Some(token) => ask.cancel(token),
-            None => ask,
-        };
-        let mut ask = pin!(ask);
+        if current::actor() == target.pid() {
+            return Err(Error::new(ErrorKind::AskedItself).about(target).with("message", request));
+        }
+        let (ask, _) = options.ask(target, ReduceRequest { message, input });
+        let reply = ask.into_pending().await?;
+        feed.intercept(reply.item_hooks(Direction::ToActor));
+        let mut reply = pin!(reply);
         poll_fn(|cx| {
-            let reply = ask.as_mut().poll(cx);
+            let reply = reply.as_mut().poll(cx);
             if reply.is_pending() {
                 feed.poll(cx);
             }

@@ -40,12 +40,11 @@ impl<'a, M: Transform, S: Stream<Item = M::Input> + Send + 'a> Transforming<'a, 
         let buffer = checked(options.buffer, target, request)?;
         let (input_tx, input_rx) = channel(buffer);
         let (tx, rx) = channel(buffer);
-        let feed = Feed::new(items, input_tx, request);
+        let mut feed = Feed::new(items, input_tx, request);
         let input = Input::new(input_rx, request);
         let out = Producer::new(tx, options.batch.min(buffer), request);
-        let (ask, limits) = options.ask(target, TransformRequest { message, input, out });
-        let handler = ask.into_pending().await?;
-        let items = Items::new(rx, Box::new(handler), limits.start(), request, target.label());
+        let (items, hooks) = options.send(target, TransformRequest { message, input, out }, rx).await?;
+        feed.intercept(hooks);
         Ok(Transformed { items, feed, taken: 0 })
     }
 }
@@ -82,7 +81,10 @@ pub struct Transformed<T: Send + 'static, S: Stream> {
 /// The caller's stream is polled when no item is ready, and after this many that were.
 const FEED_AFTER: usize = 16;
 
-impl<T: Send + 'static, S: Stream> Transformed<T, S> {
+impl<T: Send + 'static, S: Stream> Transformed<T, S>
+where
+    S::Item: Send + 'static,
+{
     /// The next item; `None` after the last one.
     ///
     /// # Errors
@@ -95,7 +97,10 @@ impl<T: Send + 'static, S: Stream> Transformed<T, S> {
 
 impl<T: Send + 'static, S: Stream> Unpin for Transformed<T, S> {}
 
-impl<T: Send + 'static, S: Stream> Stream for Transformed<T, S> {
+impl<T: Send + 'static, S: Stream> Stream for Transformed<T, S>
+where
+    S::Item: Send + 'static,
+{
     type Item = Result<T>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<T>>> {

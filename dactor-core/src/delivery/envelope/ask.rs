@@ -47,6 +47,10 @@ impl<A: Accepts<M>, M: Message> DynAsk<A> for AskState<M> {
         M::type_name()
     }
 
+    fn keeps_alive(&self) -> bool {
+        M::KEEP_ALIVE
+    }
+
     fn describe(&self) -> Option<String> {
         self.describe_message()
     }
@@ -124,6 +128,10 @@ impl<A: Accepts<M>, M: Message> DynMessage<A> for Forwarded<M> {
 
     fn message_type(&self) -> &'static str {
         M::type_name()
+    }
+
+    fn keeps_alive(&self) -> bool {
+        M::KEEP_ALIVE
     }
 
     fn describe(&self) -> Option<String> {

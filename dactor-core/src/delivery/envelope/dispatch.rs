@@ -47,7 +47,7 @@ pub(crate) struct ReadDispatch<'a, A: Actor> {
 #[derive(Clone, Copy)]
 pub(crate) struct Route<'a> {
     pub(crate) target: &'a dyn DispatchTarget,
-    pub(crate) inbound: Option<&'a [Arc<dyn Inbound>]>,
+    pub(crate) inbound: Option<&'a Arc<[Arc<dyn Inbound>]>>,
     /// How many messages of the turn wait behind it.
     pub(crate) behind: usize,
 }

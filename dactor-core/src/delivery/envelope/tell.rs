@@ -28,6 +28,10 @@ impl<A: Accepts<M>, M: Message> DynMessage<A> for Tell<M> {
         M::type_name()
     }
 
+    fn keeps_alive(&self) -> bool {
+        M::KEEP_ALIVE
+    }
+
     fn describe(&self) -> Option<String> {
         self.0.describe()
     }
@@ -60,6 +64,10 @@ impl<A: Accepts<M>, M: Message> DynMessage<A> for Annotated<M> {
 
     fn message_type(&self) -> &'static str {
         M::type_name()
+    }
+
+    fn keeps_alive(&self) -> bool {
+        M::KEEP_ALIVE
     }
 
     fn describe(&self) -> Option<String> {

@@ -111,7 +111,7 @@ impl<A: Actor> ActorTask<A> {
         let Self { factory, ctx, teardown: Teardown { core, batch, .. }, inbound, .. } = self;
         let core = &**core;
         let Some(actor) = factory.instance() else { unreachable!("a failed restart ends the loop") };
-        let inbound = inbound.as_deref();
+        let inbound = inbound.as_ref();
         let route = Route { target: core, inbound, behind: batch.len() };
         (core, DispatchContext { actor, ctx, route })
     }

@@ -96,7 +96,7 @@ impl<A: Actor> ActorTask<A> {
             let mut phase = ReadPhase {
                 core: &core,
                 actor,
-                inbound: inbound.as_deref(),
+                inbound: inbound.as_ref(),
                 limits,
                 ctx,
                 teardown,
@@ -154,7 +154,7 @@ enum Next {
 struct ReadPhase<'a, A: Actor> {
     core: &'a Arc<ActorCore<A>>,
     actor: &'a dyn SharedActor<A>,
-    inbound: Option<&'a [Arc<dyn Inbound>]>,
+    inbound: Option<&'a Arc<[Arc<dyn Inbound>]>>,
     limits: ReadLimits,
     ctx: &'a mut Context<A>,
     teardown: &'a mut Teardown<A>,
