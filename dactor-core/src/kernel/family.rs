@@ -147,6 +147,11 @@ impl Family {
         }
     }
 
+    /// Whether the family wants something.
+    pub(crate) fn has_requests(&self) -> bool {
+        self.lock().children.as_ref().is_some_and(|children| !children.requests.is_empty())
+    }
+
     /// The oldest pending request.
     pub(crate) fn next_request(&self) -> Option<FamilyRequest> {
         self.lock().children.as_mut()?.requests.pop_front()

@@ -148,6 +148,10 @@ impl Item for u32 {
     fn comes_last(&self) -> bool {
         *self >= 2000
     }
+
+    fn interleaves(&self) -> bool {
+        (500..600).contains(self)
+    }
 }
 
 #[cfg(all(test, dactor_loom))]

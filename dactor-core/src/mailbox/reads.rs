@@ -5,7 +5,7 @@ use std::task::Waker;
 use super::queue::Queue;
 use super::signals::Signals;
 use super::slot::Slot;
-use super::wakeup::{WakeOn, Wakeup};
+use super::wakeup::{Phase, WakeOn, Wakeup};
 use super::withdraw::{LANES, is_withdrawn, mark_taken, throw_away, wake_all};
 use super::{Inner, Item, Mailbox};
 use crate::Priority;
@@ -59,7 +59,11 @@ impl<T: Item> Mailbox<T> {
     pub(crate) fn rouse_reads(&self) -> Wakeup {
         let mut inner = self.lock();
         self.set_signals(Signals::JOINS, Signals::JOINS);
-        inner.wakeup(WakeOn::Joins)
+        match inner.phase {
+            Phase::Waiting(_, WakeOn::Joins) => inner.wakeup(WakeOn::Joins),
+            // It was woken by the message itself, or is not to be.
+            _ => Wakeup::None,
+        }
     }
 
     /// Moves what joins running reads into `joining`, from the batch and from the mailbox. When there is nothing, the waker

@@ -1,4 +1,5 @@
 mod notices;
+mod reads;
 mod side_queues;
 mod withdraw;
 

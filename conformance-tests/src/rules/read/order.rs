@@ -58,7 +58,7 @@ pub(crate) static RULES: &[Rule] = &[
         "READ-06",
         Topic::Reads,
         &[(Topic::Reads, State::Handling), (Topic::Timers, State::Handling)],
-        "A timer that is due while reads run is queued when these are done, however many other reads are sent meanwhile. A message that only reads can come from a timer or a pipe.",
+        "A timer that is due while reads run is queued at once, and handled when they are done, before what is sent after it. A message that only reads can come from a timer or a pipe.",
         "Timers change the actor, and are not starved by reads.",
         body!(timers),
     )
@@ -255,7 +255,7 @@ async fn timers(mut rule: RuleContext) {
     rule.soon("the reads are done", async { (before.await.unwrap(), behind.await.unwrap()) }).await;
     rule.clock().advance(MOMENT).await;
     rule.soon("a timer brings a read", journal.wait_for("read tick")).await;
-    assert_eq!(journal.entries(), ["piped", "+a", "-a", "b", "tick", "read tick"]);
+    assert_eq!(journal.entries(), ["piped", "+a", "-a", "tick", "b", "read tick"]);
 }
 
 async fn idle(mut rule: RuleContext) {

@@ -8,6 +8,7 @@ mod launch;
 mod line;
 mod native;
 mod overflow;
+mod reads;
 mod wake;
 mod withdraw;
 

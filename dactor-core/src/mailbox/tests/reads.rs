@@ -1,0 +1,134 @@
+//! What running reads take and wait for. Numbers from five hundred to six hundred join them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Wake;
+
+use super::*;
+
+#[derive(Default)]
+struct Woken(AtomicUsize);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn send(mailbox: &Mailbox<u32>, number: u32, priority: crate::Priority) {
+    run(mailbox.push(number, priority).unwrap());
+    if number.interleaves() {
+        run(mailbox.rouse_reads());
+    }
+}
+
+fn run(wakeup: Wakeup) {
+    if let Wakeup::Waker(waker) = wakeup {
+        waker.wake();
+    }
+}
+
+/// All that waits, in the order in which a cell takes it.
+fn order(mailbox: &Mailbox<u32>, mut batch: Queue<u32>) -> Vec<u32> {
+    let mut order = Vec::new();
+    loop {
+        let next = if mailbox.signals().overtaken() { pick(mailbox, &mut batch) } else { batch.pop_front() };
+        match next {
+            Some(message) => order.push(message),
+            None if mailbox.take(&mut batch, Park::Native) == Taken::Some => {}
+            None => return order,
+        }
+    }
+}
+
+#[test]
+fn what_joins_is_taken_out_wherever_it_waits() {
+    for mailbox in [launched(), bounded(1000, Overflow::Reject)] {
+        let mut batch = Queue::new();
+        if !mailbox.is_bounded() {
+            (0..3).chain([500]).for_each(|number| send(&mailbox, number, Normal));
+            assert_eq!(mailbox.take(&mut batch, Park::Native), Taken::Some);
+        }
+        mailbox.stash(501, Normal, |_| true);
+        mailbox.stash(3, Normal, |_| true);
+        mailbox.unstash();
+        (10..300).chain([502]).for_each(|number| send(&mailbox, number, Normal));
+        [300, 503, 301].into_iter().for_each(|number| send(&mailbox, number, High));
+        [302, 504].into_iter().for_each(|number| send(&mailbox, number, Low));
+        assert!(mailbox.notify(2000).is_ok());
+        let mut joining = Vec::new();
+        mailbox.join_or_wait(&mut batch, &mut joining, Waker::noop());
+        joining.sort_unstable();
+        let first = if mailbox.is_bounded() { 501 } else { 500 };
+        assert!(joining.into_iter().eq(first..505));
+        let left = order(&mailbox, batch);
+        assert_eq!(left.len(), 295 + if mailbox.is_bounded() { 0 } else { 3 });
+        assert_eq!(left.last(), Some(&2000), "a notice stays behind all that was sent before it");
+        let normal: Vec<_> = left.into_iter().filter(|number| (10..300).contains(number)).collect();
+        assert!(normal.is_sorted());
+        assert_eq!(mailbox.len(), 0);
+    }
+}
+
+#[test]
+fn an_ask_in_line_joins_and_makes_room_for_none() {
+    let mailbox = bounded(1, Overflow::Block);
+    for number in [1, 2, 500, 3] {
+        assert!(mailbox.push_or_join(number, Normal, None).is_ok());
+    }
+    assert!(mailbox.push_or_join(501, Normal, Some(Waker::noop())).is_ok());
+    run(mailbox.rouse_reads());
+    let (mut batch, mut joining) = (Queue::new(), Vec::new());
+    mailbox.join_or_wait(&mut batch, &mut joining, Waker::noop());
+    assert_eq!(joining, [500], "a sender that waits for its place keeps it");
+    assert_eq!(order(&mailbox, batch), [1, 2, 3, 501]);
+}
+
+#[test]
+fn only_what_joins_wakes_reads_that_others_wait_behind() {
+    let mailbox = launched();
+    let woken = Arc::new(Woken::default());
+    let waker = Waker::from(woken.clone());
+    let count = || woken.0.load(Ordering::Relaxed);
+    let (mut batch, mut joining) = (Queue::new(), Vec::new());
+    mailbox.join_or_wait(&mut batch, &mut joining, &waker);
+    send(&mailbox, 1, Normal);
+    run(mailbox.call());
+    assert_eq!(count(), 0);
+    send(&mailbox, 500, Normal);
+    assert_eq!(count(), 1);
+    mailbox.join_or_wait(&mut batch, &mut joining, &waker);
+    assert_eq!(joining, [500]);
+    joining.clear();
+    mailbox.join_or_wait(&mut batch, &mut joining, &waker);
+    run(mailbox.signal(Ending::Kill));
+    assert_eq!(count(), 2);
+}
+
+#[test]
+fn reads_are_woken_by_any_message_while_others_may_begin() {
+    let mailbox = launched();
+    let woken = Arc::new(Woken::default());
+    let waker = Waker::from(woken.clone());
+    let mut batch = Queue::new();
+    assert_eq!(mailbox.take(&mut batch, Park::Reading(&waker)), Taken::Parked);
+    assert_eq!(mailbox.idle_wakes(), None, "an actor that reads is not idle");
+    send(&mailbox, 1, Normal);
+    assert_eq!(woken.0.load(Ordering::Relaxed), 1);
+    // A cell with nothing to do is not woken twice for one message.
+    assert_eq!(mailbox.take(&mut batch, Park::Native), Taken::Some);
+    assert_eq!(mailbox.take(&mut Queue::new(), Park::Native), Taken::Parked);
+    assert!(matches!(mailbox.rouse_reads(), Wakeup::None));
+}
+
+#[test]
+fn a_message_that_is_given_back_is_first_in_its_lane() {
+    for mailbox in [launched(), bounded(2, Overflow::Reject)] {
+        [(1, High), (2, Normal)].into_iter().for_each(|(number, priority)| send(&mailbox, number, priority));
+        mailbox.stash(5, High, |_| true);
+        mailbox.give_back(3, High);
+        mailbox.give_back(4, Normal);
+        mailbox.unstash();
+        assert_eq!(order(&mailbox, Queue::new()), [5, 3, 1, 4, 2]);
+    }
+}
