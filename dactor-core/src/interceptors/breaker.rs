@@ -21,6 +21,9 @@ use crate::{Completion, Delivery, Error, Header, Outbound, Verdict};
 /// that an interceptor refuses. Clones are one breaker. For one actor, give it to its ref
 /// ([`ActorRef::outbound`](crate::ActorRef::outbound)); given to a system it is one breaker for all its actors.
 ///
+/// A stream request is an ask: one whose stream ends with an error of the actor is a failure, a whole stream is a success, and a
+/// stream that the caller drops says nothing.
+///
 /// It learns from asks alone: nobody hears how a tell ends. A tell is refused while the breaker is open, and passes
 /// otherwise.
 ///
