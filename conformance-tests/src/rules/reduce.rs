@@ -335,6 +335,7 @@ async fn forwarded(rule: RuleContext) {
     let caller = router.clone();
     let reducing = tokio::spawn(async move { caller.reduce(Sum(Then::Beside), Box::pin(numbers)).await });
     rule.soon("the caller's stream is polled", more.reached()).await;
+    rule.soon("the router has forwarded it", router.ask(Ping)).await.unwrap();
     rule.soon("the other actor has it", other.ask(Ping)).await.unwrap();
     router.stop();
     rule.soon("the router ends", router.wait()).await.unwrap();

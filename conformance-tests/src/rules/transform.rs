@@ -39,7 +39,7 @@ pub(crate) static RULES: &[Rule] = &[
             (Topic::Streams, State::Killed),
             (Topic::Streams, State::Failed),
         ],
-        "When the actor ends, both streams of a `transform` request end with `Interrupted`, also those that outlive their handler; a request in the mailbox ends with `Stopped`, and a new one is refused with `Stopped`.",
+        "When the actor ends, the output of a `transform` request ends with `Interrupted`, also one that outlives its handler, and its input with an error; a request in the mailbox ends with `Stopped`, and a new one is refused with `Stopped`.",
         "Neither side waits for an actor that is gone.",
         body!(ended),
     ),
@@ -47,7 +47,7 @@ pub(crate) static RULES: &[Rule] = &[
         "TRANSFORM-04",
         Topic::Streams,
         &[(Topic::Streams, State::Handling), (Topic::Panic, State::Handling)],
-        "Input and producer may outlive their handler, and the actor handles other messages meanwhile. A restart ends both with `Interrupted`.",
+        "Input and producer may outlive their handler, and the actor handles other messages meanwhile. A restart ends the output with `Interrupted` and the input with an error.",
         "A long stream does not occupy the actor, and belongs to one instance.",
         body!(outlives),
     ),
@@ -149,6 +149,13 @@ macro_rules! waiting {
     }};
 }
 
+/// A task that reads the input learns that it ended: from the actor, or from the caller, who has seen the end of the output.
+async fn input_ended(rule: &RuleContext, journal: &Journal) {
+    rule.soon("the input ends", journal.wait_len(2)).await;
+    let entries = journal.entries();
+    assert!(["input Interrupted", "input Cancelled"].contains(&entries[1].as_str()), "{entries:?}");
+}
+
 async fn both_ways(rule: RuleContext) {
     let (actor, _) = spawn(&rule).await;
     for (buffer, batch) in [(1, 1), (3, 1), (1000, 1), (4, 3), (32, 32), (500, 7)] {
@@ -199,7 +206,7 @@ async fn ended(rule: RuleContext) {
         assert_eq!(all(&rule, begun).await, (vec![], Some(ErrorKind::Interrupted)));
         assert!(dropped.load(Ordering::SeqCst));
         if end > 0 {
-            rule.soon("the input ends", journal.wait_for("input Interrupted")).await;
+            input_ended(&rule, &journal).await;
         }
         rule.soon("the actor ends", actor.wait()).await.unwrap();
         let refused = actor.transform(Double(Then::Finish), stream::iter(0..3)).await;
@@ -213,7 +220,7 @@ async fn outlives(rule: RuleContext) {
     rule.soon("the actor is free", actor.ask(Ping)).await.unwrap();
     actor.tell(Crash).unwrap();
     assert_eq!(all(&rule, doubled).await, (vec![], Some(ErrorKind::Interrupted)));
-    rule.soon("the input ends", journal.wait_for("input Interrupted")).await;
+    input_ended(&rule, &journal).await;
     let doubled = actor.transform(Double(Then::Finish), stream::iter(0..3)).await.unwrap();
     assert_eq!(all(&rule, doubled).await, (vec![0, 2, 4], None), "the next instance answers");
 }

@@ -23,6 +23,9 @@ use crate::{Completion, Delivery, Error, Header, Outbound, Verdict};
 /// ([`ActorRef::outbound`](crate::ActorRef::outbound)); added to a system, it is one breaker for all its
 /// actors.
 ///
+/// A stream request is an ask: one whose stream ends with an error of the actor is a failure, a whole stream is a success, and a
+/// stream that the caller drops says nothing.
+///
 /// Only asks change its state, because a tell has no result. A tell is refused while the breaker is open, and
 /// passes otherwise.
 ///

@@ -19,6 +19,8 @@ use crate::{Completion, Delivery, Header, Headers, Inbound, Outbound, Verdict};
 /// with [`delayed`](Self::delayed), wait in FIFO order. Clones share one limit. As an [`Inbound`] it limits
 /// the messages that actors handle, as an [`Outbound`] the messages that are sent.
 ///
+/// A stream request counts as one message. Its items do not count: they are limited by the buffer of the stream.
+///
 /// A message that does not get through is refunded: withdrawn while it waits, or that a later
 /// interceptor or the mailbox refuses. Messages behind it in line keep their times.
 ///
@@ -169,7 +171,7 @@ impl Header for Charges {
 mod tests {
     use super::*;
     use crate::ErrorKind;
-    use crate::interceptors::testbed::{Echo, Say, system};
+    use crate::interceptors::testbed::{Echo, Numbers, Say, Then, system};
 
     const MS: Duration = Duration::from_millis(1);
 
@@ -189,6 +191,28 @@ mod tests {
         ] {
             tokio::time::advance(advance * MS).await;
             assert_eq!(limit.judge(&mut Headers::default()), verdict);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_request_counts_as_one_message() {
+        for inbound in [false, true] {
+            let limit = RateLimit::new(2, 1000 * MS);
+            let spawn = system(|builder| builder).spawn(Echo);
+            let echo = if inbound {
+                spawn.inbound(limit).await.unwrap()
+            } else {
+                spawn.await.unwrap().outbound(limit)
+            };
+            for _ in 0..2 {
+                let items = echo.expand(Numbers(100, Then::Finish)).await.unwrap();
+                assert_eq!(futures_util::StreamExt::count(items).await, 100, "inbound {inbound}");
+            }
+            let refused = match echo.expand(Numbers(1, Then::Finish)).await {
+                Ok(mut items) => items.next().await.unwrap().unwrap_err(),
+                Err(error) => error,
+            };
+            assert_eq!(refused.kind(), ErrorKind::RetryLater, "inbound {inbound}");
         }
     }
 

@@ -5,8 +5,8 @@ use ::metrics::{Unit, counter, describe_counter, describe_gauge, describe_histog
 use tokio::time::Instant;
 
 use crate::{
-    About, Around, Completion, Delivery, Event, Header, Inbound, Next, Outbound, StopReason, SystemBuilder,
-    Verdict,
+    About, Around, Completion, Delivery, Event, Header, Inbound, ItemVerdict, Next, Outbound, StopReason,
+    StreamEnd, StreamItem, SystemBuilder, Verdict,
 };
 
 /// Metrics for the actors of a system, through the [metrics](https://docs.rs/metrics) facade: the installed
@@ -15,10 +15,12 @@ use crate::{
 /// | name | kind | labels | what |
 /// | --- | --- | --- | --- |
 /// | `dactor_messages_handled_total` | counter | `actor_type`, `message` | messages whose handler succeeded |
-/// | `dactor_messages_failed_total` | counter | `actor_type`, `message`, `kind` | messages that ended with an error of this [kind](crate::ErrorKind), including those refused by an interceptor |
-/// | `dactor_queue_seconds` | histogram | `actor_type`, `message` | time from send to the start of handling |
-/// | `dactor_handling_seconds` | histogram | `actor_type`, `message` | duration of the handler, including aborted ones |
-/// | `dactor_mailbox_depth` | gauge | `actor_type` | mailbox length when an actor of the type last took a message |
+/// | `dactor_messages_failed_total` | counter | `actor_type`, `message`, `kind` | messages that ended with an error of this [kind](crate::ErrorKind), also those that an interceptor refused |
+/// | `dactor_stream_items_total` | counter | `actor_type`, `message`, `direction` | items that actors took (`to_actor`) or produced (`from_actor`) |
+/// | `dactor_streams_ended_total` | counter | `actor_type`, `message`, `mode`, `direction`, `outcome` | streams of actors that have ended: `finished`, `failed`, `dropped` or `passed_on` |
+/// | `dactor_queue_seconds` | histogram | `actor_type`, `message` | from the sending of a message until it was its turn |
+/// | `dactor_handling_seconds` | histogram | `actor_type`, `message` | how long its handler took, also one that was cut short |
+/// | `dactor_mailbox_depth` | gauge | `actor_type` | messages waiting behind the one that an actor of the type took last |
 /// | `dactor_actors_live` | gauge | `actor_type` | actors that have started and not ended |
 /// | `dactor_actors_spawned_total` | counter | `actor_type` | actors that have started |
 /// | `dactor_actors_stopped_total` | counter | `actor_type`, `reason` | actors that have ended: `stopped`, `drained`, `killed` or `failed` |
@@ -57,6 +59,8 @@ impl Metrics {
 fn describe() {
     describe_counter!("dactor_messages_handled_total", "Messages whose handler succeeded");
     describe_counter!("dactor_messages_failed_total", "Messages that ended with an error");
+    describe_counter!("dactor_stream_items_total", "Items that actors took or produced");
+    describe_counter!("dactor_streams_ended_total", "Streams of actors that have ended");
     describe_histogram!("dactor_queue_seconds", Unit::Seconds, "Time from send to the start of handling");
     describe_histogram!("dactor_handling_seconds", Unit::Seconds, "Duration of a handler");
     describe_gauge!("dactor_mailbox_depth", "Mailbox length when an actor last took a message");
@@ -131,6 +135,25 @@ impl Inbound for Metrics {
         };
         handled.increment(1);
     }
+
+    fn on_item(&self, item: &StreamItem<'_>) -> ItemVerdict {
+        let (actor_type, message) = (item.actor_type(), item.message_type());
+        counter!(
+            "dactor_stream_items_total",
+            "actor_type" => actor_type, "message" => message, "direction" => item.direction().name()
+        )
+        .increment(1);
+        ItemVerdict::Continue
+    }
+
+    fn on_stream_end(&self, end: &StreamEnd<'_>) {
+        counter!(
+            "dactor_streams_ended_total",
+            "actor_type" => end.actor_type(), "message" => end.message_type(), "mode" => end.mode().name(),
+            "direction" => end.direction().name(), "outcome" => end.outcome().name()
+        )
+        .increment(1);
+    }
 }
 
 impl Around for Metrics {
@@ -171,7 +194,7 @@ mod tests {
     use tokio::runtime::Builder;
 
     use super::*;
-    use crate::interceptors::testbed::{Echo, Fault, Never, Say, system};
+    use crate::interceptors::testbed::{Echo, Fault, Never, Numbers, Say, Sum, Then, system};
     use crate::{Actor, Context, Outcome};
 
     /// The metrics page after a run on one thread with a paused clock.
@@ -236,6 +259,26 @@ mod tests {
         assert!(!page.contains('#') || !page.contains("Echo#"), "no individual actor is named");
         assert!(page.contains("# TYPE dactor_mailbox_depth gauge"));
         assert!(page.contains("# HELP dactor_messages_handled_total Messages whose handler succeeded"));
+    }
+
+    #[test]
+    fn items_and_the_ends_of_streams_are_counted() {
+        let page = page(|| async {
+            let system = system(Metrics::install);
+            let echo = system.spawn(Echo).await.unwrap();
+            for then in [Then::Finish, Then::Finish, Then::Fail] {
+                let mut items = echo.expand(Numbers(5, then)).await.unwrap();
+                while let Some(Ok(_)) = items.next().await {}
+            }
+            assert_eq!(echo.reduce(Sum, futures_util::stream::iter(0..3)).await.unwrap(), 3);
+        });
+        let items = "dactor_stream_items_total";
+        assert_eq!(value(&page, items, &["Numbers\"", "\"from_actor\""]), Some(15.0), "{page}");
+        assert_eq!(value(&page, items, &["Sum\"", "\"to_actor\""]), Some(3.0), "{page}");
+        let ends = "dactor_streams_ended_total";
+        assert_eq!(value(&page, ends, &["\"expand\"", "\"finished\""]), Some(2.0), "{page}");
+        assert_eq!(value(&page, ends, &["\"expand\"", "\"failed\""]), Some(1.0), "{page}");
+        assert_eq!(value(&page, ends, &["\"reduce\"", "\"finished\""]), Some(1.0), "{page}");
     }
 
     #[test]

@@ -6,7 +6,10 @@ mod tokio_tasks;
 use std::future::pending;
 
 use self::tokio_tasks::TokioTasks;
-use crate::{Actor, ActorRef, Context, Failure, Handler, Message, Outcome, System, SystemBuilder};
+use crate::{
+    Actor, ActorRef, Context, Expand, ExpandHandler, Failure, Handler, Input, Message, Outcome, Producer,
+    Reduce, ReduceHandler, System, SystemBuilder,
+};
 
 pub(crate) fn system(configure: impl FnOnce(SystemBuilder) -> SystemBuilder) -> System {
     configure(System::builder("testbed").backend(TokioTasks)).build().unwrap()
@@ -50,5 +53,59 @@ impl Handler<Never> for Echo {
 impl Handler<Nested> for Echo {
     async fn handle(&mut self, Nested(other): Nested, _ctx: &mut Context<Self>) -> Outcome<u64> {
         Ok(other.ask(Never).await?)
+    }
+}
+
+/// Is answered by the numbers below the first field, and then by an end, a fault or nothing for ever.
+pub(crate) struct Numbers(pub(crate) u64, pub(crate) Then);
+
+#[derive(Clone, Copy)]
+pub(crate) enum Then {
+    Finish,
+    Fail,
+    /// The producer outlives the handler.
+    Beside,
+}
+
+impl Expand for Numbers {
+    type Item = u64;
+}
+
+impl ExpandHandler<Numbers> for Echo {
+    async fn expand(
+        &mut self,
+        Numbers(count, then): Numbers,
+        mut out: Producer<u64>,
+        _: &mut Context<Self>,
+    ) -> Outcome<()> {
+        for number in 0..count {
+            out.send(number).await?;
+        }
+        match then {
+            Then::Finish => Ok(out.finish().await?),
+            Then::Fail => Err(Failure::new("a fault")),
+            Then::Beside => {
+                tokio::spawn(async move { out.closed().await });
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Is answered by the sum of its items.
+pub(crate) struct Sum;
+
+impl Reduce for Sum {
+    type Item = u64;
+    type Reply = u64;
+}
+
+impl ReduceHandler<Sum> for Echo {
+    async fn reduce(&mut self, Sum: Sum, mut numbers: Input<u64>, _: &mut Context<Self>) -> Outcome<u64> {
+        let mut sum = 0;
+        while let Some(number) = numbers.next().await {
+            sum += number?;
+        }
+        Ok(sum)
     }
 }

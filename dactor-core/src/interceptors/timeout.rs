@@ -1,12 +1,15 @@
 use std::time::Duration;
 
-use crate::{Deadline, Delivery, Outbound, Verdict};
+use crate::{Deadline, Delivery, Mode, Outbound, Verdict};
 
 /// A default timeout for asks without a limit of their own.
 ///
 /// An ask with a `timeout` or a `deadline` keeps it, even a longer one. The deadline of the message in whose
 /// handler the ask is made still counts if it is earlier. The deadline is a header, so later interceptors see
 /// it.
+///
+/// A `reduce` request is an ask like others. An `expand` or `transform` request is left alone, because a stream may be meant to go on;
+/// with [`streams`](Self::streams) the time limits whole streams, too.
 ///
 /// ```
 /// # use std::time::Duration;
@@ -29,19 +32,35 @@ use crate::{Deadline, Delivery, Outbound, Verdict};
 /// # }
 /// ```
 #[derive(Debug, Clone, Copy)]
-pub struct DefaultTimeout(Duration);
+pub struct DefaultTimeout {
+    timeout: Duration,
+    streams: bool,
+}
 
 impl DefaultTimeout {
     /// Sets the default timeout.
     pub fn new(timeout: Duration) -> Self {
-        Self(timeout)
+        Self { timeout, streams: false }
+    }
+
+    /// Limits the streams of `expand` and `transform` requests as well, from the request to the end.
+    #[must_use]
+    pub fn streams(self) -> Self {
+        Self { streams: true, ..self }
+    }
+
+    fn limits(self, mode: Mode) -> bool {
+        match mode {
+            Mode::Expand | Mode::Transform => self.streams,
+            mode => mode.has_caller(),
+        }
     }
 }
 
 impl Outbound for DefaultTimeout {
     fn on_send(&self, delivery: &mut Delivery<'_>) -> Verdict {
-        if delivery.mode().has_caller() && delivery.headers().get::<Deadline>().is_none() {
-            delivery.headers_mut().insert(Deadline::after(self.0));
+        if self.limits(delivery.mode()) && delivery.headers().get::<Deadline>().is_none() {
+            delivery.headers_mut().insert(Deadline::after(self.timeout));
         }
         Verdict::Continue
     }
@@ -53,7 +72,7 @@ mod tests {
 
     use super::*;
     use crate::ErrorKind;
-    use crate::interceptors::testbed::{Echo, Fault, Nested, Never, Say, system};
+    use crate::interceptors::testbed::{Echo, Fault, Nested, Never, Numbers, Say, Sum, Then, system};
 
     const DEFAULT: Duration = Duration::from_secs(5);
 
@@ -81,6 +100,25 @@ mod tests {
         }
         let echo = system.spawn(Echo).await.unwrap();
         assert_eq!(waited(echo.ask(Never).enqueue().unwrap()).await, DEFAULT);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_is_limited_if_that_is_wanted_and_an_upload_is() {
+        for streams in [false, true] {
+            let limit = DefaultTimeout::new(DEFAULT);
+            let limit = if streams { limit.streams() } else { limit };
+            let echo = system(|builder| builder.outbound(limit)).spawn(Echo).await.unwrap();
+            let mut items = echo.expand(Numbers(1, Then::Beside)).await.unwrap();
+            assert_eq!(items.next().await.unwrap().unwrap(), 0);
+            let start = Instant::now();
+            let next = tokio::time::timeout(2 * DEFAULT, items.next()).await;
+            let ended = next.ok().map(|next| next.unwrap().unwrap_err().kind());
+            let waited = if streams { DEFAULT } else { 2 * DEFAULT };
+            assert_eq!((ended, start.elapsed()), (streams.then_some(ErrorKind::Timeout), waited));
+            drop(items);
+            let upload = echo.reduce(Sum, futures_util::stream::pending());
+            assert_eq!(self::waited(upload.into_future()).await, DEFAULT);
+        }
     }
 
     #[tokio::test(start_paused = true)]

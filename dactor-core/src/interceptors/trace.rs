@@ -10,8 +10,8 @@ use tracing::field::{Empty, display};
 use tracing::{Instrument, Span};
 
 use crate::{
-    About, Around, Completion, Delivery, Header, Inbound, Mode, Next, Outbound, SystemBuilder, TraceParent,
-    Verdict,
+    About, Around, Completion, Delivery, Header, Inbound, Mode, Next, Outbound, StreamEnd, SystemBuilder,
+    TraceParent, Verdict,
 };
 
 /// Distributed tracing: puts every handler into a [`tracing`] span linked to the cause of the message, and
@@ -21,6 +21,9 @@ use crate::{
 /// `sender` (if an actor sent it), `trace_id`, `span_id`, `parent_id`, and `error` when the message failed.
 /// The span of an ask is a child of the asker's span; that of a tell follows from the sender's span, because
 /// the sender does not wait. The sender's span is kept open until the message is handled.
+///
+/// The end of each stream of an actor is an event at level `INFO`, also of one that outlives its handler: `stream ended`, with the fields
+/// `actor`, `request`, `mode`, `direction`, `items`, `outcome`, `error`, and the `trace_id` and `span_id` of its handler.
 ///
 /// The message carries a [`TraceParent`] header: the one set by the sender; else the position of the handler
 /// in which it was sent, or of the code inside [`within`](Self::within); else the start of a new trace. The
@@ -172,6 +175,27 @@ impl Inbound for Trace {
             span.record("error", display(format_args!("{error:#}")));
         }
     }
+
+    fn on_stream_end(&self, end: &StreamEnd<'_>) {
+        note_end(end);
+    }
+}
+
+/// The end of a stream, at the position of its handler.
+fn note_end(end: &StreamEnd<'_>) {
+    let position = end.headers().get::<TraceParent>();
+    tracing::info!(
+        actor = end.actor(),
+        request = end.message_type(),
+        mode = end.mode().name(),
+        direction = end.direction().name(),
+        items = end.items(),
+        outcome = end.outcome().name(),
+        error = end.error().map(|error| display(format!("{error:#}"))),
+        trace_id = position.map(|position| format!("{:032x}", position.trace_id)),
+        span_id = position.map(|position| format!("{:016x}", position.parent_id)),
+        "stream ended",
+    );
 }
 
 impl Around for Trace {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::interceptors::testbed::{Echo, Fault, Never, Say, system};
+use crate::interceptors::testbed::{Echo, Fault, Never, Numbers, Say, Then, system};
 use crate::{ActorRef, ErrorKind, Overflow};
 
 const PAUSE: Duration = Duration::from_secs(10);
@@ -168,4 +168,39 @@ async fn what_was_sent_before_it_opened_does_not_close_it() {
     assert_eq!((good.await.unwrap(), breaker.state()), (1, BreakerState::Open));
     drop(dropped);
     assert_eq!(refused(&echo).await, Some(PAUSE));
+}
+
+/// Takes all items.
+async fn streamed(echo: &ActorRef<Echo>, then: Then) -> Option<ErrorKind> {
+    let mut items = echo.expand(Numbers(3, then)).await.unwrap();
+    loop {
+        match items.next().await {
+            Some(Ok(_)) => {}
+            Some(Err(error)) => return Some(error.kind()),
+            None => return None,
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_ends_with_an_error_is_a_failure() {
+    let breaker = Breaker::new(2, PAUSE);
+    let echo = system(|builder| builder).spawn(Echo).await.unwrap().outbound(breaker.clone());
+    assert_eq!(streamed(&echo, Then::Fail).await, Some(ErrorKind::Failed));
+    assert_eq!(streamed(&echo, Then::Finish).await, None, "a success in between");
+    assert_eq!(streamed(&echo, Then::Fail).await, Some(ErrorKind::Failed));
+    // Dropped in the middle: neither.
+    let mut items = echo.expand(Numbers(3, Then::Beside)).await.unwrap();
+    assert_eq!(items.next().await.unwrap().unwrap(), 0);
+    drop(items);
+    assert_eq!(breaker.state(), BreakerState::Closed);
+    // The handler returns, and the stream fails later.
+    let mut items = echo.expand(Numbers(1, Then::Beside)).item_within(PAUSE).await.unwrap();
+    assert_eq!(items.next().await.unwrap().unwrap(), 0);
+    assert_eq!(items.next().await.unwrap().unwrap_err().kind(), ErrorKind::Timeout);
+    assert_eq!(breaker.state(), BreakerState::Open);
+    assert_eq!(echo.expand(Numbers(1, Then::Finish)).await.unwrap_err().kind(), ErrorKind::RetryLater);
+    tokio::time::advance(PAUSE).await;
+    assert_eq!(streamed(&echo, Then::Finish).await, None, "the probe");
+    assert_eq!(breaker.state(), BreakerState::Closed);
 }

@@ -8,7 +8,7 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::{Layer, Registry};
 
 use super::*;
-use crate::interceptors::testbed::{Echo, Fault, Never, Say, system};
+use crate::interceptors::testbed::{Echo, Fault, Never, Numbers, Say, Then, system};
 use crate::{Actor, ActorRef, ErrorKind, Handler, Message, Outcome};
 
 #[derive(Debug, Clone, Default)]
@@ -80,6 +80,48 @@ impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
     fn on_close(&self, id: Id, _: LayerContext<'_, S>) {
         self.change(&id, |seen| seen.is_closed = true);
     }
+}
+
+/// The fields of all events.
+#[derive(Clone, Default)]
+struct Events(Arc<Mutex<Vec<Seen>>>);
+
+impl<S: tracing::Subscriber> Layer<S> for Events {
+    fn on_event(&self, event: &tracing::Event<'_>, _: LayerContext<'_, S>) {
+        let mut seen = Seen::default();
+        event.record(&mut seen);
+        self.0.lock().unwrap().push(seen);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_stream_is_an_event_in_the_trace() {
+    let events = Events::default();
+    let _guard = tracing::subscriber::set_default(Registry::default().with(events.clone()));
+    let echo = system(Trace::install).spawn(Echo).await.unwrap();
+    let request: TraceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".parse().unwrap();
+    for then in [Then::Finish, Then::Fail, Then::Beside] {
+        let mut items = Trace::within(request, echo.expand(Numbers(3, then)).into_future()).await.unwrap();
+        for number in 0..3 {
+            assert_eq!(items.next().await.unwrap().unwrap(), number);
+        }
+        if !matches!(then, Then::Beside) {
+            while items.next().await.is_some() {}
+        }
+    }
+    let ended = || {
+        let events = events.0.lock().unwrap();
+        let ended = events.iter().filter(|seen| seen.get("request").ends_with("Numbers"));
+        ended.map(|seen| (seen.get("outcome").to_owned(), seen.get("items").to_owned())).collect::<Vec<_>>()
+    };
+    while ended().len() < 3 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(ended(), ["finished", "failed", "dropped"].map(|how| (how.to_owned(), "3".to_owned())));
+    let events = events.0.lock().unwrap();
+    let ended: Vec<_> = events.iter().filter(|seen| seen.get("request").ends_with("Numbers")).collect();
+    assert!(ended.iter().all(|seen| seen.get("trace_id") == "0af7651916cd43dd8448eb211c80319c"));
+    assert!(ended[1].get("error").contains("finish"), "{:?}", ended[1]);
 }
 
 /// Asks, tells or forwards to the next actor, and replies with its own position.
