@@ -52,7 +52,7 @@ pub use actor_ref::stream::transform::{Transformed, Transforming};
 pub use base::error::{Error, ErrorKind, Result, SendError};
 pub use base::failure::{Failure, OrFail, Outcome};
 pub use base::pid::Pid;
-pub use base::stop::StopReason;
+pub use base::stop::{End, StopReason};
 pub use delivery::access::{Accepts, Dispatch, Exclusive};
 pub use delivery::sent_to::SentTo;
 pub use identity::{ActorId, ActorIdError, ActorIdField, ActorIdWarning, CorrelationId, NodeId, NodeIdError};

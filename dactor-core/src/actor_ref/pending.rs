@@ -135,6 +135,9 @@ impl<M: Message> InFlight<M> {
         if let Some(gone) = abandonment.gone {
             gone.cancel();
         }
+        if !matches!(abandonment.found, GivenUp::Answered(..)) {
+            self.state.holder().unwrap_or_else(first).asker_gone();
+        }
         abandonment.found
     }
 

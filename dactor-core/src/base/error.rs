@@ -83,11 +83,12 @@ impl Error {
     /// | kind | may have been handled |
     /// | --- | --- |
     /// | `Interrupted`, `Failed`, `Panicked`, `NoReply`, `AskerGone` | yes |
+    /// | `Disconnected` | yes, unless the message had not been sent |
     /// | `Timeout`, `Cancelled`, `AskCycle` | yes, unless the message was taken back from the mailbox or was never sent |
     /// | `InterceptorPanicked` | yes, unless it panicked in `on_send` or `on_receive` |
     /// | `Dropped` | no, unless an interceptor left the handler before its end |
     /// | `AskedItself` | no, unless the ask had been [enqueued](crate::Ask::enqueue) before it was awaited |
-    /// | `Stopped`, `MailboxFull`, `Overloaded`, `Rejected`, `RetryLater`, `Detached`, `NoSuchActor`, `WrongIncarnation`, `WrongActorType`, `Unresolved` | no |
+    /// | `Stopped`, `MailboxFull`, `Overloaded`, `Rejected`, `RetryLater`, `Detached`, `NoSuchActor`, `WrongIncarnation`, `WrongActorType`, `Unresolved`, `Quarantined`, `UidReserved` | no |
     /// | all others: nothing was sent | no |
     ///
     /// An error of any kind may have been handled if a handler had the message and passed it on, with
@@ -99,7 +100,7 @@ impl Error {
 
     /// Whether the condition can pass by itself, so that the same call may succeed later.
     ///
-    /// `MailboxFull`, `Overloaded`, `RetryLater`, `StashFull` and `Timeout` are temporary. Everything else ends in the same
+    /// `MailboxFull`, `Overloaded`, `RetryLater`, `StashFull`, `Timeout` and `Disconnected` are temporary. Everything else ends in the same
     /// way until somebody changes something: the actor has stopped, an interceptor refused the message, the call is
     /// invalid. A handler's own error ([`Failed`](ErrorKind::Failed)) is not temporary: only the application knows.
     ///

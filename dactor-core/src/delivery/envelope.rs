@@ -90,7 +90,7 @@ impl<A: Actor> Envelope<A> {
 
     /// The asker, if one waits for a reply.
     #[inline]
-    fn asker(&self) -> Option<&dyn Asker> {
+    pub(crate) fn asker(&self) -> Option<&dyn Asker> {
         match &self.kind {
             Kind::Ask(ask) => Some(&**ask),
             Kind::Message(DeliveryClass::Forward, forward) => forward.asker(),

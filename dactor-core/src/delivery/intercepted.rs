@@ -37,7 +37,7 @@ pub(crate) fn intercept<'a, A: Accepts<M>, M: Message, O: ReplyObligation<M::Rep
     mut obligation: O,
 ) -> Running<'a> {
     let DispatchContext { actor, ctx, target, behind, .. } = context;
-    let sender = headers.get::<Sender>().map(|Sender(pid)| *pid);
+    let sender = headers.get::<Sender>().and_then(Sender::id);
     let about = About { target, message: M::type_name(), mode, sender, behind, headers: Headers::NONE };
     // An interceptor is the actor's code, like the handler.
     let _entered = Entered::new(target.pid());

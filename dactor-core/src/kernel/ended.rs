@@ -28,10 +28,9 @@ impl Ended {
         self.reason.get()
     }
 
-    /// The actor has ended.
-    pub(crate) fn set(&self, reason: StopReason) {
-        // An actor is settled once.
-        let _ = self.reason.set(reason);
+    /// The actor has ended. `false` when it was said before.
+    pub(crate) fn set(&self, reason: StopReason) -> bool {
+        self.reason.set(reason).is_ok()
     }
 
     /// The watchers have been told.

@@ -76,6 +76,14 @@ pub enum ErrorKind {
     WrongActorType,
     /// The path or the selection is about another system, and this system knows no way there.
     Unresolved,
+    /// The other system is quarantined: this incarnation of it is not spoken to any more. Another one may come at its
+    /// address.
+    Quarantined,
+    /// The path and its UID are reserved: they were shown to another system or quarantined, and no actor may be meant by
+    /// them for now.
+    UidReserved,
+    /// The way to the other system was lost while the message was under way.
+    Disconnected,
     /// The system has been shut down and spawns nothing more.
     SystemShutDown,
     /// Some actors did not end by themselves within the grace period of the shutdown, or a phase of it was not done.
@@ -129,6 +137,9 @@ impl ErrorKind {
             Self::WrongIncarnation => "another incarnation is at the path",
             Self::WrongActorType => "the actor is of another type",
             Self::Unresolved => "the address leads to another system",
+            Self::Quarantined => "the other system is quarantined",
+            Self::UidReserved => "the UID of the path is reserved",
+            Self::Disconnected => "the way to the other system was lost",
             Self::SystemShutDown => "the system has been shut down",
             Self::ShutdownIncomplete => "not everything ended by itself",
             Self::InvalidPhase => "the phase of the shutdown is not valid",
@@ -154,6 +165,7 @@ impl ErrorKind {
             | Self::NoReply
             | Self::Unfinished
             | Self::AskCycle
+            | Self::Disconnected
             | Self::InterceptorPanicked => true,
             // The message was refused, or taken back.
             Self::Stopped
@@ -168,7 +180,9 @@ impl ErrorKind {
             | Self::NoSuchActor
             | Self::WrongIncarnation
             | Self::WrongActorType
-            | Self::Unresolved => false,
+            | Self::Unresolved
+            | Self::Quarantined
+            | Self::UidReserved => false,
             // It is about no message.
             Self::InvalidCapacity
             | Self::InvalidPriority
@@ -196,7 +210,12 @@ impl ErrorKind {
     /// Whether the condition can pass by itself: see [`Error::is_temporary`](super::Error::is_temporary).
     pub(super) fn is_temporary(self) -> bool {
         match self {
-            Self::MailboxFull | Self::Overloaded | Self::RetryLater | Self::StashFull | Self::Timeout => true,
+            Self::MailboxFull
+            | Self::Overloaded
+            | Self::RetryLater
+            | Self::StashFull
+            | Self::Timeout
+            | Self::Disconnected => true,
             // The actor is gone, or failed on the message: the next attempt meets the same actor or none.
             Self::Stopped
             | Self::Interrupted
@@ -209,6 +228,8 @@ impl ErrorKind {
             | Self::WrongIncarnation
             | Self::WrongActorType
             | Self::Unresolved
+            | Self::Quarantined
+            | Self::UidReserved
             | Self::StartFailed
             | Self::NameTaken
             | Self::SystemShutDown
@@ -261,6 +282,9 @@ impl ErrorKind {
             | Self::WrongIncarnation
             | Self::WrongActorType
             | Self::Unresolved
+            | Self::Quarantined
+            | Self::UidReserved
+            | Self::Disconnected
             | Self::SystemShutDown
             | Self::ShutdownIncomplete
             | Self::Backend => true,
@@ -303,7 +327,7 @@ mod tests {
 
     /// Every kind, in order: whether a handler may have had the message, whether it is temporary, whether it is about
     /// the actor.
-    const TABLE: [(ErrorKind, bool, bool, bool); 41] = [
+    const TABLE: [(ErrorKind, bool, bool, bool); 44] = [
         (K::Stopped, false, false, true),
         (K::Interrupted, true, false, true),
         (K::MailboxFull, false, true, true),
@@ -338,6 +362,9 @@ mod tests {
         (K::WrongIncarnation, false, false, true),
         (K::WrongActorType, false, false, true),
         (K::Unresolved, false, false, true),
+        (K::Quarantined, false, false, true),
+        (K::UidReserved, false, false, true),
+        (K::Disconnected, true, true, true),
         (K::SystemShutDown, false, false, true),
         (K::ShutdownIncomplete, false, false, true),
         (K::InvalidPhase, false, false, false),

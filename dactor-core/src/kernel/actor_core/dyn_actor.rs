@@ -7,7 +7,7 @@ use std::task::Wake;
 use super::{ActorCore, ActorMeta};
 use crate::base::label::Labelled;
 use crate::mailbox::{Ending, Wakeup};
-use crate::{Actor, Supervision};
+use crate::{Actor, Result, Supervision};
 
 /// A live actor of any type, as its system and its backend see it.
 pub(crate) trait DynActor: Labelled {
@@ -28,6 +28,9 @@ pub(crate) trait DynActor: Labelled {
     fn call(&self);
     /// How its children are supervised.
     fn supervision(&self) -> Supervision;
+    /// Lets the end of an actor that lives elsewhere be known here, until it is [not wanted](Self::unobserve) any more.
+    fn observe(&self) -> Result<()>;
+    fn unobserve(&self);
     fn into_labelled(self: Arc<Self>) -> Arc<dyn Labelled>;
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 }
@@ -82,6 +85,21 @@ impl<A: Actor> DynActor for ActorCore<A> {
 
     fn supervision(&self) -> Supervision {
         A::supervision()
+    }
+
+    fn observe(&self) -> Result<()> {
+        match self.meta.far() {
+            Some(place) if !self.meta.has_ended() => place.observe::<A>(),
+            _ => Ok(()),
+        }
+    }
+
+    fn unobserve(&self) {
+        if let Some(place) = self.meta.far()
+            && !self.meta.has_ended()
+        {
+            place.unobserve::<A>();
+        }
     }
 
     fn into_labelled(self: Arc<Self>) -> Arc<dyn Labelled> {

@@ -68,7 +68,8 @@ impl<A: Actor> Teardown<A> {
         if self.started {
             meta.system().events().stopped(&*self.core, &reason);
         }
-        meta.set_ended(reason.clone());
+        // An actor is settled once.
+        let _ = meta.set_ended(reason.clone());
         // A host that panics when it is woken must not keep those who wait from being told.
         let tell = || meta.watchers().end(&self.core.clone().into_labelled(), &reason);
         if let Err(panic) = contain(tell) {

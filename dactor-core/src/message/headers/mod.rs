@@ -252,7 +252,7 @@ mod tests {
         let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
         let headers = Headers::decode([
             ("traceparent", trace),
-            ("sender", "#7"),
+            ("sender", "pekko://bank/user/a#7"),
             ("deadline", "1500"),
             ("correlation-id", "9"),
             ("other", "x"),
@@ -260,7 +260,7 @@ mod tests {
         let headers = headers.unwrap();
         let encoded = headers.encode().unwrap();
         assert_eq!(encoded[0], ("traceparent", trace.to_owned()));
-        assert_eq!(encoded[1], ("sender", "#7".to_owned()));
+        assert_eq!(encoded[1], ("sender", "pekko://bank/user/a#7".to_owned()));
         assert_eq!((encoded[2].0, encoded.len()), ("deadline", 4));
         assert_eq!(encoded[3], ("correlation-id", "9".to_owned()));
         for wrong in [("traceparent", "00-xyz"), ("sender", "7"), ("deadline", "-1"), ("correlation-id", "x")]
