@@ -24,6 +24,8 @@ pub mod guide {
     pub mod messaging {}
     #[doc = include_str!("docs/paths.md")]
     pub mod paths {}
+    #[doc = include_str!("docs/refs.md")]
+    pub mod refs {}
     #[doc = include_str!("docs/streams.md")]
     pub mod streams {}
     #[doc = include_str!("docs/supervision.md")]
