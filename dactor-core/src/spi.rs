@@ -21,6 +21,9 @@
 //! The conformance suite checks all of this: an adapter that passes it is correct. The adapter guide in the
 //! repository's `docs` builds one from nothing.
 
+pub use crate::delivery::envelope::Envelope;
+pub use crate::delivery::far::{FarAsk, IncomingAsk, ReplyReturn, ReplyTo};
 pub use crate::kernel::backend::{Backend, NativeHandle};
 pub use crate::kernel::cell::{Cell, Ender, Exit, ExitTeller, ExitWatch, NativeEnd, TurnEnd, exit_watch};
 pub use crate::kernel::task::TURN;
+pub use crate::message::items::{FarStreams, ItemSink, ItemSource};
