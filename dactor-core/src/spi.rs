@@ -25,8 +25,10 @@
 //! repository's `docs` builds one from nothing.
 
 pub use crate::delivery::envelope::Envelope;
+pub use crate::delivery::far::{FarAsk, IncomingAsk, ReplyReturn, ReplyTo};
 pub use crate::kernel::actor_core::route::{FarRefused, FarRoute, FarSend};
 pub use crate::kernel::backend::{Backend, NativeHandle};
 pub use crate::kernel::cell::{Cell, Ender, Exit, ExitTeller, ExitWatch, NativeEnd, TurnEnd, exit_watch};
 pub use crate::kernel::task::TURN;
+pub use crate::message::items::{FarStreams, ItemSink, ItemSource};
 pub use crate::system::far::{deliver, far_ended, far_ref, sender};

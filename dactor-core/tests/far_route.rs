@@ -128,6 +128,10 @@ impl Bench {
         Self { here, there, route, far }
     }
 
+    fn ended(&self, reason: StopReason) -> bool {
+        spi::far_ended(&self.here, &self.far.path(), &reason)
+    }
+
     fn again(&self) -> ActorRef<Adder> {
         spi::far_ref(&self.here, &self.there.path(), || unreachable!("the actor is known")).unwrap()
     }
@@ -301,8 +305,8 @@ async fn a_far_actor_is_watched_and_awaited() {
     while bench.route.calls.lock().unwrap().len() < 3 {
         tokio::task::yield_now().await;
     }
-    assert!(spi::far_ended(&bench.far, StopReason::Drained));
-    assert!(!spi::far_ended(&bench.far, StopReason::Killed), "it ends once");
+    assert!(bench.ended(StopReason::Drained));
+    assert!(!bench.ended(StopReason::Killed), "it ends once");
     assert_eq!(hears.recv().await.unwrap(), "drained");
     assert_eq!(waits.await.unwrap(), "drained");
     assert_eq!((bench.far.is_alive(), bench.again().is_alive()), (Some(false), Some(false)));
@@ -313,7 +317,7 @@ async fn a_far_actor_is_watched_and_awaited() {
     watcher.ask(Watch(true)).await.unwrap();
     assert_eq!(hears.recv().await.unwrap(), "drained", "watched after its end");
     assert_eq!(bench.route.calls(), [""; 0], "the route is not asked about an actor that has ended");
-    assert!(!spi::far_ended(&watcher, StopReason::Killed), "an actor of this process");
+    assert!(!spi::far_ended(&bench.here, &watcher.path(), &StopReason::Killed), "an actor of this process");
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{DeriveInput, Ident, Path, Type, parse_quote};
+use syn::{DeriveInput, Ident, LitStr, Path, Type, parse_quote};
 
 /// Implements `dactor::Message`.
 ///
@@ -13,6 +13,7 @@ use syn::{DeriveInput, Ident, Path, Type, parse_quote};
 /// | `#[message(debug)]` | dead letters show the message's `Debug` text | they show its type only |
 /// | `#[message(priority = High)]` | the lane it travels in: `Low`, `Normal` or `High` | `Normal` |
 /// | `#[message(abort)]` | a running handler is dropped when its asker gives up | it finishes |
+/// | `#[message(wire = "bank.Deposit")]` | it may leave the process, under this name: message and reply implement serde's traits; needs the feature `wire` | it stays in the process |
 /// | `#[message(crate = path)]` | where the trait is found | `::dactor` |
 ///
 /// Several may be in one attribute: `#[message(reply = u64, priority = High)]`. The message must own its data; type
@@ -27,7 +28,7 @@ pub fn derive_message(input: proc_macro::TokenStream) -> proc_macro::TokenStream
 /// | attribute | meaning | default |
 /// | --- | --- | --- |
 /// | `#[message(item = T)]` | the items of the stream | required |
-/// | `#[message(debug)]`, `#[message(priority = High)]`, `#[message(crate = path)]` | as for `Message` | |
+/// | `#[message(debug)]`, `#[message(priority = High)]`, `#[message(wire = "..")]`, `#[message(crate = path)]` | as for `Message` | |
 #[proc_macro_derive(Expand, attributes(message))]
 pub fn derive_expand(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     derive(input, &EXPAND)
@@ -39,7 +40,7 @@ pub fn derive_expand(input: proc_macro::TokenStream) -> proc_macro::TokenStream 
 /// | --- | --- | --- |
 /// | `#[message(item = T)]` | the items that come with the request | required |
 /// | `#[message(reply = T)]` | what the handler answers | `()` |
-/// | `#[message(debug)]`, `#[message(priority = High)]`, `#[message(crate = path)]` | as for `Message` | |
+/// | `#[message(debug)]`, `#[message(priority = High)]`, `#[message(wire = "..")]`, `#[message(crate = path)]` | as for `Message` | |
 #[proc_macro_derive(Reduce, attributes(message))]
 pub fn derive_reduce(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     derive(input, &REDUCE)
@@ -51,7 +52,7 @@ pub fn derive_reduce(input: proc_macro::TokenStream) -> proc_macro::TokenStream 
 /// | --- | --- | --- |
 /// | `#[message(input = T)]` | the items that come with the request | required |
 /// | `#[message(output = T)]` | the items of the answer | required |
-/// | `#[message(debug)]`, `#[message(priority = High)]`, `#[message(crate = path)]` | as for `Message` | |
+/// | `#[message(debug)]`, `#[message(priority = High)]`, `#[message(wire = "..")]`, `#[message(crate = path)]` | as for `Message` | |
 #[proc_macro_derive(Transform, attributes(message))]
 pub fn derive_transform(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     derive(input, &TRANSFORM)
@@ -60,6 +61,8 @@ pub fn derive_transform(input: proc_macro::TokenStream) -> proc_macro::TokenStre
 /// A trait that is derived: its name, the associated types that an attribute sets, and the flags that it knows.
 struct Derived {
     name: &'static str,
+    /// The struct that describes its form outside of the process, and the associated types that this depends on.
+    wire: (&'static str, &'static [&'static str]),
     /// Attribute, associated type, and whether it is `()` unless set.
     types: &'static [(&'static str, &'static str, bool)],
     flags: &'static [&'static str],
@@ -69,27 +72,31 @@ struct Derived {
 
 const MESSAGE: Derived = Derived {
     name: "Message",
+    wire: ("Wire", &[]),
     types: &[("reply", "Reply", true)],
     flags: &["debug", "abort"],
-    known: "`reply = Type`, `debug`, `abort`, `priority = Level` or `crate = path`",
+    known: "`reply = Type`, `debug`, `abort`, `priority = Level`, `wire = \"name\"` or `crate = path`",
 };
 const EXPAND: Derived = Derived {
     name: "Expand",
+    wire: ("StreamWire", &["", "Item"]),
     types: &[("item", "Item", false)],
     flags: &["debug"],
-    known: "`item = Type`, `debug`, `priority = Level` or `crate = path`",
+    known: "`item = Type`, `debug`, `priority = Level`, `wire = \"name\"` or `crate = path`",
 };
 const REDUCE: Derived = Derived {
     name: "Reduce",
+    wire: ("StreamWire", &["Item", "Reply"]),
     types: &[("item", "Item", false), ("reply", "Reply", true)],
     flags: &["debug"],
-    known: "`item = Type`, `reply = Type`, `debug`, `priority = Level` or `crate = path`",
+    known: "`item = Type`, `reply = Type`, `debug`, `priority = Level`, `wire = \"name\"` or `crate = path`",
 };
 const TRANSFORM: Derived = Derived {
     name: "Transform",
+    wire: ("StreamWire", &["Input", "Output"]),
     types: &[("input", "Input", false), ("output", "Output", false)],
     flags: &["debug"],
-    known: "`input = Type`, `output = Type`, `debug`, `priority = Level` or `crate = path`",
+    known: "`input = Type`, `output = Type`, `debug`, `priority = Level`, `wire = \"name\"` or `crate = path`",
 };
 
 fn derive(input: proc_macro::TokenStream, derived: &Derived) -> proc_macro::TokenStream {
@@ -102,12 +109,14 @@ struct Attributes {
     types: Vec<Option<Type>>,
     flags: Vec<&'static str>,
     priority: Option<Ident>,
+    wire: Option<LitStr>,
     krate: Path,
 }
 
 fn attributes(input: &DeriveInput, derived: &Derived) -> syn::Result<Attributes> {
     let types = derived.types.iter().map(|(_, _, unit)| unit.then(|| parse_quote!(()))).collect();
-    let mut found = Attributes { types, flags: Vec::new(), priority: None, krate: parse_quote!(::dactor) };
+    let mut found =
+        Attributes { types, flags: Vec::new(), priority: None, wire: None, krate: parse_quote!(::dactor) };
     for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("message")) {
         attribute.parse_nested_meta(|meta| {
             let named = |name: &&str| meta.path.is_ident(*name);
@@ -117,6 +126,8 @@ fn attributes(input: &DeriveInput, derived: &Derived) -> syn::Result<Attributes>
                 found.flags.push(flag);
             } else if meta.path.is_ident("priority") {
                 found.priority = Some(level(meta.value()?.parse()?)?);
+            } else if meta.path.is_ident("wire") {
+                found.wire = Some(wire_name(meta.value()?.parse()?)?);
             } else if meta.path.is_ident("crate") {
                 found.krate = meta.value()?.parse()?;
             } else {
@@ -136,7 +147,7 @@ fn implement(input: &DeriveInput, derived: &Derived) -> syn::Result<TokenStream>
         );
         return Err(syn::Error::new_spanned(&borrowed.lifetime, text));
     }
-    let Attributes { types, flags, priority, krate } = attributes(input, derived)?;
+    let Attributes { types, flags, priority, wire, krate } = attributes(input, derived)?;
     let mut items = Vec::new();
     for ((attribute, associated, _), value) in derived.types.iter().zip(types) {
         let Some(value) = value else {
@@ -152,6 +163,9 @@ fn implement(input: &DeriveInput, derived: &Derived) -> syn::Result<TokenStream>
     items.extend(
         priority.map(|level| quote! { const PRIORITY: #krate::Priority = #krate::Priority::#level; }),
     );
+    if let Some(name) = wire {
+        items.push(wire_form(input, derived, &name, &krate)?);
+    }
     if flags.contains(&"abort") {
         items.push(quote! { const ABORT: bool = true; });
     }
@@ -182,4 +196,48 @@ fn level(level: Ident) -> syn::Result<Ident> {
         return Ok(level);
     }
     Err(syn::Error::new(level.span(), "expected `Low`, `Normal` or `High`"))
+}
+
+/// The longest name that a frame can carry.
+const MAX_WIRE_NAME: usize = 255;
+
+fn wire_name(name: LitStr) -> syn::Result<LitStr> {
+    let length = name.value().len();
+    if length == 0 {
+        return Err(syn::Error::new(name.span(), "a wire name is not empty: `wire = \"bank.Deposit\"`"));
+    }
+    if length > MAX_WIRE_NAME {
+        let text = format!("a wire name has at most {MAX_WIRE_NAME} bytes, this one has {length}");
+        return Err(syn::Error::new(name.span(), text));
+    }
+    Ok(name)
+}
+
+/// The constant that describes a message outside of the process.
+fn wire_form(
+    input: &DeriveInput,
+    derived: &Derived,
+    name: &LitStr,
+    krate: &Path,
+) -> syn::Result<TokenStream> {
+    if let Some(parameter) = input.generics.type_params().next() {
+        let text = format!(
+            "a message with the type parameter `{}` would have one wire name for many types: implement `{}` by hand, with a \
+             name for each",
+            parameter.ident, derived.name
+        );
+        return Err(syn::Error::new_spanned(&parameter.ident, text));
+    }
+    let (form, parts) = derived.wire;
+    let form = Ident::new(form, proc_macro2::Span::call_site());
+    let parts = parts.iter().map(|part| match *part {
+        "" => quote! { () },
+        part => {
+            let part = Ident::new(part, proc_macro2::Span::call_site());
+            quote! { Self::#part }
+        }
+    });
+    Ok(quote! {
+        const WIRE: ::core::option::Option<#krate::#form<Self #(, #parts)*>> = #krate::__wire!(#form, #name);
+    })
 }

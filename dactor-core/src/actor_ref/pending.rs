@@ -118,27 +118,7 @@ impl<M: Message> InFlight<M> {
 
     /// Takes the message out of the mailbox that holds it, if one does.
     fn give_up(&self, first: impl Fn() -> Arc<dyn Holder>) -> GivenUp<M> {
-        let abandonment = self.state.give_up().unwrap_or_else(|| {
-            loop {
-                let holder = self.state.holder().unwrap_or_else(&first);
-                let mut abandonment = None;
-                holder.withdraw(&mut || {
-                    abandonment = self.state.withdraw_from(holder.pid());
-                    abandonment.as_ref().and_then(|abandonment| abandonment.slot)
-                });
-                // None when it was forwarded meanwhile.
-                if let Some(abandonment) = abandonment {
-                    return abandonment;
-                }
-            }
-        });
-        if let Some(gone) = abandonment.gone {
-            gone.cancel();
-        }
-        if !matches!(abandonment.found, GivenUp::Answered(..)) {
-            self.state.holder().unwrap_or_else(first).asker_gone();
-        }
-        abandonment.found
+        self.state.give_up_from(first)
     }
 
     /// Gives up, if that is still to be done.

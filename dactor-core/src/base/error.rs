@@ -1,6 +1,7 @@
 mod display;
 mod kind;
 
+use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
@@ -26,7 +27,7 @@ pub struct Error {
 #[derive(Debug, Clone)]
 struct Inner {
     kind: ErrorKind,
-    context: Vec<(&'static str, String)>,
+    context: Vec<(Cow<'static, str>, String)>,
     retry_after: Option<Duration>,
     /// Whether a handler may have had the message, where that is known better than by the kind.
     handled: Option<bool>,
@@ -43,7 +44,7 @@ impl Error {
     /// Adds a named piece of context.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl fmt::Display) -> Self {
-        Arc::make_mut(&mut self.inner).context.push((name, value.to_string()));
+        Arc::make_mut(&mut self.inner).context.push((Cow::Borrowed(name), value.to_string()));
         self
     }
 
@@ -89,6 +90,7 @@ impl Error {
     /// | `Dropped` | no, unless an interceptor left the handler before its end |
     /// | `AskedItself` | no, unless the ask had been [enqueued](crate::Ask::enqueue) before it was awaited |
     /// | `Stopped`, `MailboxFull`, `Overloaded`, `Rejected`, `RetryLater`, `Detached`, `NoSuchActor`, `WrongIncarnation`, `WrongActorType`, `Unresolved`, `Quarantined`, `UidReserved` | no |
+    /// | `Other` | as the process says that the error came from |
     /// | all others: nothing was sent | no |
     ///
     /// An error of any kind may have been handled if a handler had the message and passed it on, with
@@ -178,9 +180,13 @@ impl Error {
     /// | `expected` | what would have been right |
     /// | `after`, `deadline` | the time that ran out: its length, whose it was |
     /// | `retry after` | when to try again: see [`retry_after`](Self::retry_after) |
+    /// | `wire name` | the name of a message on the wire |
+    /// | `value`, `codec` | the type that cannot be encoded or decoded, and how it should have been |
+    /// | `kind` | of [`Other`](ErrorKind::Other): the name of the kind |
+    /// | `cause` | of an error from another process: why it could not be read in full |
     /// | others | of [`ShutdownIncomplete`](ErrorKind::ShutdownIncomplete): what did not end by itself, as in `killed` |
-    pub fn context(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        self.inner.context.iter().map(|(name, value)| (*name, value.as_str()))
+    pub fn context(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.inner.context.iter().map(|(name, value)| (&**name, value.as_str()))
     }
 
     /// The value of one piece of context.

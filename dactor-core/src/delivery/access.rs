@@ -31,7 +31,7 @@ impl<A: Handler<M>, M: Message> Dispatch<A, M> for Exclusive {
 }
 
 /// An actor that has the handler which the message's access asks for.
-pub trait Accepts<M: Message>: Actor {
+pub trait Handles<M: Message>: Actor {
     #[doc(hidden)]
     fn accept<'a>(
         &'a mut self,
@@ -40,7 +40,7 @@ pub trait Accepts<M: Message>: Actor {
     ) -> impl Future<Output = Outcome<M::Reply>> + Send + 'a;
 }
 
-impl<A: Actor, M: Message> Accepts<M> for A
+impl<A: Actor, M: Message> Handles<M> for A
 where
     M::Access: Dispatch<A, M>,
 {

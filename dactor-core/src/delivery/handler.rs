@@ -10,7 +10,7 @@ use pin_project_lite::pin_project;
 
 use crate::base::current::Until;
 use crate::base::panic::{Panic, contain};
-use crate::delivery::access::Accepts;
+use crate::delivery::access::Handles;
 use crate::delivery::completion::Handled;
 use crate::delivery::completion::{Continuation, DirectReply, End};
 use crate::delivery::envelope::dispatch::{DispatchContext, Running};
@@ -23,7 +23,7 @@ use crate::{Context, Headers, Message, Outcome};
 ///
 /// Inlined, so that the running handler is made where it stays: it is large, and moving it is what a tell would cost.
 #[inline(always)]
-pub(crate) fn handle<'a, A: Accepts<M>, M: Message, O: ReplyObligation<M::Reply> + 'a>(
+pub(crate) fn handle<'a, A: Handles<M>, M: Message, O: ReplyObligation<M::Reply> + 'a>(
     context: DispatchContext<'a, A>,
     message: M,
     headers: Headers,
@@ -41,7 +41,7 @@ pub(crate) fn handle<'a, A: Accepts<M>, M: Message, O: ReplyObligation<M::Reply>
 
 /// The same for a message that was told. The receipt is dropped when the message has been handled.
 #[inline(always)]
-pub(crate) fn handle_told<'a, A: Accepts<M>, M: Message, D: Send + 'a>(
+pub(crate) fn handle_told<'a, A: Handles<M>, M: Message, D: Send + 'a>(
     context: DispatchContext<'a, A>,
     message: M,
     headers: Headers,
@@ -52,7 +52,7 @@ pub(crate) fn handle_told<'a, A: Accepts<M>, M: Message, D: Send + 'a>(
 
 /// Starts the handler.
 #[inline(always)]
-pub(crate) fn start<'a, A: Accepts<M>, M: Message>(
+pub(crate) fn start<'a, A: Handles<M>, M: Message>(
     actor: &'a mut A,
     ctx: &'a mut Context<A>,
     message: M,

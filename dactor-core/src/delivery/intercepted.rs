@@ -11,7 +11,7 @@ use futures_util::FutureExt;
 
 use crate::base::current::{Entered, Until};
 use crate::base::panic::{Contained, Panic, contain, discard};
-use crate::delivery::access::Accepts;
+use crate::delivery::access::Handles;
 use crate::delivery::ask_state::Asker;
 use crate::delivery::completion::Handled;
 use crate::delivery::completion::{Continuation, End};
@@ -28,7 +28,7 @@ use crate::{Actor, Context, Deadline, Error, ErrorKind, Headers, Message, Result
 ///
 /// Most want neither a delay nor a scope: then the handler runs as without interceptors, where it was made.
 #[inline(never)]
-pub(crate) fn intercept<'a, A: Accepts<M>, M: Message, O: ReplyObligation<M::Reply> + 'a>(
+pub(crate) fn intercept<'a, A: Handles<M>, M: Message, O: ReplyObligation<M::Reply> + 'a>(
     context: DispatchContext<'a, A>,
     chain: &'a [Arc<dyn Inbound>],
     message: M,
@@ -176,7 +176,7 @@ impl<R: Send + 'static, O: ReplyObligation<R>> Continuation<R> for InterceptedRe
 }
 
 /// Runs a message that an interceptor delays, or around which one puts a scope.
-async fn run_delayed_or_scoped<A: Accepts<M>, M: Message, O: ReplyObligation<M::Reply>>(
+async fn run_delayed_or_scoped<A: Handles<M>, M: Message, O: ReplyObligation<M::Reply>>(
     actor: &mut A,
     ctx: &mut Context<A>,
     message: M,
@@ -204,7 +204,7 @@ async fn run_delayed_or_scoped<A: Accepts<M>, M: Message, O: ReplyObligation<M::
 }
 
 /// Runs the handler inside the scopes of the interceptors. An error when they did not let it return.
-async fn run<A: Accepts<M>, M: Message>(
+async fn run<A: Handles<M>, M: Message>(
     guard: &InboundGuard<'_>,
     actor: &mut A,
     ctx: &mut Context<A>,

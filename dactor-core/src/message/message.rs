@@ -1,5 +1,7 @@
+use crate::message::items::FarStreams;
 use crate::message::mode::Mode;
 use crate::message::priority::Priority;
+use crate::message::wire::Wire;
 
 /// Something that can be sent to an actor.
 ///
@@ -9,7 +11,7 @@ use crate::message::priority::Priority;
     label = "not a message",
     note = "write `#[derive(Message)]` on `{Self}`, and `#[message(reply = Type)]` if it is answered"
 )]
-pub trait Message: Send + 'static {
+pub trait Message: Sized + Send + 'static {
     /// What the handler answers; `()` for a message that only tells.
     type Reply: Send + 'static;
 
@@ -25,6 +27,10 @@ pub trait Message: Send + 'static {
     /// [`Context::cancelled`](crate::Context::cancelled). `#[message(abort)]` on the derive sets it.
     const ABORT: bool = false;
 
+    /// Its form outside of the process; `None` for a message that stays inside. `#[message(wire = "bank.Deposit")]` on the
+    /// derive sets it.
+    const WIRE: Option<Wire<Self>> = None;
+
     /// The message as a text for dead letters; nothing unless it opts in, because messages may hold secrets.
     /// `#[message(debug)]` on the derive gives its `Debug` text.
     fn describe(&self) -> Option<String> {
@@ -39,6 +45,12 @@ pub trait Message: Send + 'static {
     /// How it is sent when a caller waits.
     #[doc(hidden)]
     const MODE: Mode = Mode::Ask;
+
+    /// The streams that come with it, when it leaves the process.
+    #[doc(hidden)]
+    fn into_streams(self) -> FarStreams {
+        FarStreams::default()
+    }
 
     /// What errors and events call it.
     #[doc(hidden)]

@@ -42,18 +42,22 @@ pub fn far_ref<A: Actor>(
             mailbox: Mailbox::elsewhere(),
             meta: ActorMeta::elsewhere(system.clone(), place),
         };
-        Ok(Arc::new(core) as Arc<dyn DynActor>)
-    })?;
+        Arc::new(core) as Arc<dyn DynActor>
+    });
     match ActorRef::known(core) {
         Some(actor) => Ok(actor),
         None => unreachable!("the table is by the type of the actor"),
     }
 }
 
-/// Says that an actor that lives elsewhere has ended: its watchers and waiters are told, and messages to it are refused from
-/// here on. `false`, and nothing is done, when that is known already or the actor is one of this process.
-pub fn far_ended<A: Actor>(actor: &ActorRef<A>, reason: StopReason) -> bool {
-    actor.core.set_far_end(reason)
+/// Says in `system` that the actor at this path, which lives elsewhere, has ended: its watchers and waiters are told, and messages to
+/// it are refused from here on. `false`, and nothing is done, when `system` has no ref to it or knows that already.
+pub fn far_ended(system: &System, path: &ActorPath, reason: &StopReason) -> bool {
+    let mut told = false;
+    for actor in system.far().find(path) {
+        told |= actor.set_far_end(reason.clone());
+    }
+    told
 }
 
 /// The path of the actor whose code runs on this thread: the sender of a message that a [`FarRoute`] is given.

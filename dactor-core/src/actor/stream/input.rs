@@ -42,6 +42,10 @@ impl<T: Send + 'static> Input<T> {
         self.registration = None;
     }
 
+    pub(super) fn into_rx(self) -> (Rx<T>, &'static str) {
+        (self.rx, self.request)
+    }
+
     /// The next item; `None` after the last one.
     ///
     /// # Errors

@@ -98,6 +98,20 @@ pub enum ErrorKind {
     Backend,
     /// The backend, or the way in which it was called, cannot do this.
     Unsupported,
+    /// The message cannot leave the process: it has no wire name. Derive it with `#[message(wire = "..")]`.
+    NotRemotable,
+    /// The actor does not accept this message from another process: see `Remote::accepts`.
+    UnknownMessage,
+    /// A wire name is empty, too long, or taken by another message of the same actor.
+    InvalidWireName,
+    /// A message, an item or a reply cannot be encoded.
+    EncodeFailed,
+    /// What came from another process is not the encoding of the message, item or reply that it should be.
+    DecodeFailed,
+    /// What came from another process is not a frame, or one of a later version of the protocol.
+    InvalidFrame,
+    /// A kind that this version does not know, from a newer version in another process. The context names it as `kind`.
+    Other,
 }
 
 impl ErrorKind {
@@ -147,6 +161,13 @@ impl ErrorKind {
             Self::NoBackend => "the system has no backend",
             Self::Backend => "the backend failed",
             Self::Unsupported => "this is not supported",
+            Self::NotRemotable => "the message cannot leave the process",
+            Self::UnknownMessage => "the actor does not accept this message from another process",
+            Self::InvalidWireName => "the wire name is not valid",
+            Self::EncodeFailed => "the value cannot be encoded",
+            Self::DecodeFailed => "the payload cannot be decoded",
+            Self::InvalidFrame => "the frame is not valid",
+            Self::Other => "an error of a kind that is not known here",
         }
     }
 }
@@ -167,6 +188,8 @@ impl ErrorKind {
             | Self::AskCycle
             | Self::Disconnected
             | Self::InterceptorPanicked => true,
+            // Another process says it better.
+            Self::Other => true,
             // The message was refused, or taken back.
             Self::Stopped
             | Self::MailboxFull
@@ -182,7 +205,11 @@ impl ErrorKind {
             | Self::WrongActorType
             | Self::Unresolved
             | Self::Quarantined
-            | Self::UidReserved => false,
+            | Self::UidReserved
+            | Self::NotRemotable
+            | Self::UnknownMessage
+            | Self::EncodeFailed
+            | Self::DecodeFailed => false,
             // It is about no message.
             Self::InvalidCapacity
             | Self::InvalidPriority
@@ -201,6 +228,8 @@ impl ErrorKind {
             | Self::NoRuntime
             | Self::NoBackend
             | Self::Backend
+            | Self::InvalidWireName
+            | Self::InvalidFrame
             | Self::Unsupported => false,
         }
     }
@@ -234,7 +263,8 @@ impl ErrorKind {
             | Self::NameTaken
             | Self::SystemShutDown
             | Self::ShutdownIncomplete
-            | Self::Backend => false,
+            | Self::Backend
+            | Self::Other => false,
             // The sender gave it up, or an interceptor decided against it.
             Self::AskerGone
             | Self::Detached
@@ -256,6 +286,12 @@ impl ErrorKind {
             | Self::InvalidPhase
             | Self::NoRuntime
             | Self::NoBackend
+            | Self::NotRemotable
+            | Self::UnknownMessage
+            | Self::InvalidWireName
+            | Self::EncodeFailed
+            | Self::DecodeFailed
+            | Self::InvalidFrame
             | Self::Unsupported => false,
         }
     }
@@ -287,7 +323,8 @@ impl ErrorKind {
             | Self::Disconnected
             | Self::SystemShutDown
             | Self::ShutdownIncomplete
-            | Self::Backend => true,
+            | Self::Backend
+            | Self::Other => true,
             Self::Cancelled
             | Self::ConsumerGone
             | Self::Rejected
@@ -298,6 +335,10 @@ impl ErrorKind {
             | Self::AskedItself
             | Self::AskCycle
             | Self::NoRuntime
+            | Self::NotRemotable
+            | Self::UnknownMessage
+            | Self::EncodeFailed
+            | Self::DecodeFailed
             | Self::Unsupported => false,
             // No ask ends with these.
             Self::InvalidCapacity
@@ -308,6 +349,8 @@ impl ErrorKind {
             | Self::InvalidName
             | Self::InvalidPath
             | Self::InvalidPhase
+            | Self::InvalidWireName
+            | Self::InvalidFrame
             | Self::NoBackend => false,
         }
     }
@@ -320,70 +363,4 @@ impl fmt::Display for ErrorKind {
 }
 
 #[cfg(test)]
-mod tests {
-    use ErrorKind as K;
-
-    use super::*;
-
-    /// Every kind, in order: whether a handler may have had the message, whether it is temporary, whether it is about
-    /// the actor.
-    const TABLE: [(ErrorKind, bool, bool, bool); 44] = [
-        (K::Stopped, false, false, true),
-        (K::Interrupted, true, false, true),
-        (K::MailboxFull, false, true, true),
-        (K::Overloaded, false, true, true),
-        (K::InvalidCapacity, false, false, false),
-        (K::InvalidPriority, false, false, false),
-        (K::AskerGone, true, false, true),
-        (K::Failed, true, false, true),
-        (K::Panicked, true, false, true),
-        (K::ChildFailed, false, false, true),
-        (K::InvalidWatch, false, false, false),
-        (K::InvalidTimer, false, false, false),
-        (K::StashFull, false, true, true),
-        (K::Detached, false, false, true),
-        (K::ConsumerGone, false, false, false),
-        (K::Unfinished, true, false, true),
-        (K::Timeout, true, true, true),
-        (K::Cancelled, true, false, false),
-        (K::NoReply, true, false, true),
-        (K::Rejected, false, false, false),
-        (K::RetryLater, false, true, false),
-        (K::Dropped, false, false, false),
-        (K::InterceptorPanicked, true, false, false),
-        (K::InvalidHeader, false, false, false),
-        (K::AskedItself, false, false, false),
-        (K::AskCycle, true, false, false),
-        (K::StartFailed, false, false, true),
-        (K::NameTaken, false, false, false),
-        (K::InvalidName, false, false, false),
-        (K::InvalidPath, false, false, false),
-        (K::NoSuchActor, false, false, true),
-        (K::WrongIncarnation, false, false, true),
-        (K::WrongActorType, false, false, true),
-        (K::Unresolved, false, false, true),
-        (K::Quarantined, false, false, true),
-        (K::UidReserved, false, false, true),
-        (K::Disconnected, true, true, true),
-        (K::SystemShutDown, false, false, true),
-        (K::ShutdownIncomplete, false, false, true),
-        (K::InvalidPhase, false, false, false),
-        (K::NoRuntime, false, false, false),
-        (K::NoBackend, false, false, false),
-        (K::Backend, false, false, true),
-        (K::Unsupported, false, false, false),
-    ];
-
-    #[test]
-    fn kinds_are_classified() {
-        for (index, (kind, handled, temporary, about_actor)) in TABLE.into_iter().enumerate() {
-            assert_eq!(kind as usize, index, "{kind:?}: the table has every kind, in order");
-            let error = super::super::Error::new(kind);
-            assert_eq!(error.may_have_been_handled(), handled, "{kind:?}");
-            assert_eq!((error.is_temporary(), error.is_about_actor()), (temporary, about_actor), "{kind:?}");
-            assert!(!error.clone().perhaps_handled().unhandled().may_have_been_handled(), "{kind:?}");
-            assert!(error.unhandled().perhaps_handled().may_have_been_handled(), "{kind:?}");
-        }
-        assert_eq!(TABLE.last().map(|(kind, ..)| *kind), Some(K::Unsupported), "the last kind of all");
-    }
-}
+mod tests;

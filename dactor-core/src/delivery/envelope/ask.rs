@@ -1,35 +1,21 @@
-//! A message that was asked: of this actor, or of another one that forwarded it.
+//! A message that was asked, here or in another process.
 
 use std::sync::Arc;
 
 use super::dispatch::skip;
-use super::{DispatchContext, DynAsk, DynMessage, Running};
+use super::{DispatchContext, DynAsk, Running};
 use crate::base::panic::discard;
-use crate::delivery::access::Accepts;
-use crate::delivery::ask_state::{AskState, Asker, Claim, Sink};
+use crate::delivery::access::Handles;
+use crate::delivery::ask_state::{AskState, Claim, Sink};
+use crate::delivery::far::FarAsk;
 use crate::delivery::handler::handle;
-use crate::delivery::obligation::AskObligation;
-use crate::{Error, ErrorKind, Headers, Message};
+use crate::delivery::incoming::Incoming;
+use crate::delivery::obligation::{AskObligation, ReplySlot};
+use crate::{Error, ErrorKind, Message};
 
-impl<A: Accepts<M>, M: Message> DynAsk<A> for AskState<M> {
+impl<A: Handles<M>, M: Message> DynAsk<A> for AskState<M> {
     fn dispatch<'a>(self: Arc<Self>, context: DispatchContext<'a, A>) -> Running<'a> {
-        let (kind, message) = match self.claim() {
-            Claim::Message(message, headers) => {
-                let obligation = AskObligation::new::<M>(self, 0, context.target);
-                return handle(context, message, headers, M::MODE, obligation);
-            }
-            Claim::Withdrawn => {
-                // Headers, perhaps.
-                discard(self);
-                return skip();
-            }
-            Claim::Late(message) => (ErrorKind::Timeout, message),
-            Claim::Cancelled(message) => (ErrorKind::Cancelled, message),
-        };
-        discard(message);
-        Sink::answer(&*self, Err(context.target.error(kind, M::type_name()).unhandled()));
-        discard(self);
-        skip()
+        dispatch::<A, M, _>(self.claim(), self, context)
     }
 
     fn message_type(&self) -> &'static str {
@@ -42,38 +28,23 @@ impl<A: Accepts<M>, M: Message> DynAsk<A> for AskState<M> {
 
     fn refuse(&self, error: &Error) {
         Sink::answer(self, Err(error.clone()));
-        // Not left to the asker, who has not done anything wrong.
-        match self.claim() {
-            Claim::Message(message, headers) => {
-                discard(message);
-                discard(headers);
-            }
-            Claim::Late(message) | Claim::Cancelled(message) => discard(message),
-            Claim::Withdrawn => {}
-        }
+        discard_claimed(self.claim());
+    }
+
+    fn as_far(&self) -> &dyn FarAsk {
+        self
+    }
+
+    fn into_far(self: Arc<Self>) -> Arc<dyn FarAsk> {
+        self
     }
 }
 
-/// A message whose handler answers an asker of another actor.
-pub(super) struct Forwarded<M: Message> {
-    pub(super) message: M,
-    pub(super) headers: Headers,
-    pub(super) asker: Arc<dyn Sink<M::Reply>>,
-}
-
-impl<A: Accepts<M>, M: Message> DynMessage<A> for Forwarded<M> {
-    fn dispatch<'a>(self: Box<Self>, context: DispatchContext<'a, A>) -> Running<'a> {
-        let Forwarded { message, headers, asker } = *self;
-        if let Some(error) = context.target.unwanted(&*asker, M::type_name()) {
-            discard(message);
-            asker.answer(Err(error));
-            discard(headers);
-            discard(asker);
-            return skip();
-        }
-        let passes = asker.passes();
-        let obligation = AskObligation::new::<M>(asker, passes, context.target);
-        handle(context, message, headers, M::MODE, obligation)
+impl<A: Handles<M>, M: Message> DynAsk<A> for Incoming<M> {
+    fn dispatch<'a>(self: Arc<Self>, context: DispatchContext<'a, A>) -> Running<'a> {
+        let claim = self.state.claim();
+        let asker: Arc<dyn Sink<M::Reply>> = self;
+        dispatch::<A, M, _>(claim, asker, context)
     }
 
     fn message_type(&self) -> &'static str {
@@ -81,14 +52,57 @@ impl<A: Accepts<M>, M: Message> DynMessage<A> for Forwarded<M> {
     }
 
     fn describe(&self) -> Option<String> {
-        self.message.describe()
+        self.state.describe_message()
     }
 
     fn refuse(&self, error: &Error) {
-        self.asker.answer(Err(error.clone()));
+        Sink::answer(self, Err(error.clone()));
+        discard_claimed(self.state.claim());
     }
 
-    fn asker(&self) -> Option<&dyn Asker> {
-        Some(&*self.asker)
+    fn as_far(&self) -> &dyn FarAsk {
+        self
+    }
+
+    fn into_far(self: Arc<Self>) -> Arc<dyn FarAsk> {
+        self
+    }
+}
+
+/// Starts the handler of a message that was claimed, or says why it does not run.
+#[inline(always)]
+fn dispatch<'a, A: Handles<M>, M: Message, S: ReplySlot<M::Reply> + 'a>(
+    claim: Claim<M>,
+    asker: S,
+    context: DispatchContext<'a, A>,
+) -> Running<'a> {
+    let (kind, message) = match claim {
+        Claim::Message(message, headers) => {
+            let obligation = AskObligation::new::<M>(asker, 0, context.target);
+            return handle(context, message, headers, M::MODE, obligation);
+        }
+        Claim::Withdrawn => {
+            // Headers, perhaps.
+            discard(asker);
+            return skip();
+        }
+        Claim::Late(message) => (ErrorKind::Timeout, message),
+        Claim::Cancelled(message) => (ErrorKind::Cancelled, message),
+    };
+    discard(message);
+    asker.sink().answer(Err(context.target.error(kind, M::type_name()).unhandled()));
+    discard(asker);
+    skip()
+}
+
+/// The message of an ask that is refused. Not left to the asker, who has not done anything wrong.
+fn discard_claimed<M>(claim: Claim<M>) {
+    match claim {
+        Claim::Message(message, headers) => {
+            discard(message);
+            discard(headers);
+        }
+        Claim::Late(message) | Claim::Cancelled(message) => discard(message),
+        Claim::Withdrawn => {}
     }
 }

@@ -7,7 +7,7 @@ use std::task::Wake;
 use super::{ActorCore, ActorMeta};
 use crate::base::label::Labelled;
 use crate::mailbox::{Ending, Wakeup};
-use crate::{Actor, Result, Supervision};
+use crate::{Actor, Result, StopReason, Supervision};
 
 /// A live actor of any type, as its system and its backend see it.
 pub(crate) trait DynActor: Labelled {
@@ -31,6 +31,8 @@ pub(crate) trait DynActor: Labelled {
     /// Lets the end of an actor that lives elsewhere be known here, until it is [not wanted](Self::unobserve) any more.
     fn observe(&self) -> Result<()>;
     fn unobserve(&self);
+    /// It lives elsewhere, and has ended. `false` when that is known already.
+    fn set_far_end(self: Arc<Self>, reason: StopReason) -> bool;
     fn into_labelled(self: Arc<Self>) -> Arc<dyn Labelled>;
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 }
@@ -100,6 +102,15 @@ impl<A: Actor> DynActor for ActorCore<A> {
         {
             place.unobserve::<A>();
         }
+    }
+
+    fn set_far_end(self: Arc<Self>, reason: StopReason) -> bool {
+        if !self.meta.is_far() || !self.meta.set_ended(reason.clone()) {
+            return false;
+        }
+        self.meta.watchers().end(&self.clone().into_labelled(), &reason);
+        self.meta.announce_end();
+        true
     }
 
     fn into_labelled(self: Arc<Self>) -> Arc<dyn Labelled> {

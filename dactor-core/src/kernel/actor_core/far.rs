@@ -85,15 +85,6 @@ impl<A: Actor> ActorCore<A> {
         explained.map_or(Ok(()), |(envelope, error)| Err(FarRefused { envelope, error }))
     }
 
-    /// The far actor has ended. `false` when that is known already.
-    pub(crate) fn set_far_end(self: &Arc<Self>, reason: StopReason) -> bool {
-        if !self.meta.is_far() || !self.meta.set_ended(reason.clone()) {
-            return false;
-        }
-        self.meta.watchers().end(&self.clone().into_labelled(), &reason);
-        self.meta.announce_end();
-        true
-    }
 }
 
 /// Waits until the actor has ended.

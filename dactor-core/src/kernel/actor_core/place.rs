@@ -7,6 +7,8 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use smallvec::SmallVec;
+
 use super::DynActor;
 use super::route::FarRoute;
 use crate::kernel::backend::NativeHandle;
@@ -89,34 +91,52 @@ pub(crate) struct FarTable(Mutex<Known>);
 
 #[derive(Default)]
 struct Known {
-    actors: HashMap<Key, Weak<dyn DynActor>>,
+    actors: HashMap<Key, OfTypes>,
     /// The size at which those that are gone are thrown out.
     sweep_at: usize,
 }
 
-/// A path, without its UID, in a table; the type of the actor, as the ref has it.
+/// A path, which is compared without its UID, and the UID.
 #[derive(PartialEq, Eq, Hash)]
-struct Key(ActorPath, Option<ActorUid>, TypeId);
+struct Key(ActorPath, Option<ActorUid>);
+
+impl Key {
+    fn of(path: &ActorPath) -> Self {
+        Self(path.clone(), path.uid())
+    }
+}
+
+/// The cores of one actor, by the type that a ref has: most often one.
+type OfTypes = SmallVec<[(TypeId, Weak<dyn DynActor>); 1]>;
 
 impl FarTable {
-    /// The one core of a far actor. `make` must not make refs.
+    /// The one core of a far actor, for refs of this type. `make` must not make refs.
     pub(crate) fn intern<A: Actor>(
         &self,
         path: &ActorPath,
-        make: impl FnOnce() -> Result<Arc<dyn DynActor>>,
-    ) -> Result<Arc<dyn DynActor>> {
+        make: impl FnOnce() -> Arc<dyn DynActor>,
+    ) -> Arc<dyn DynActor> {
         let mut known = lock(&self.0);
-        let key = Key(path.clone(), path.uid(), TypeId::of::<A>());
-        if let Some(actor) = known.actors.get(&key).and_then(Weak::upgrade) {
-            return Ok(actor);
-        }
         if known.actors.len() >= known.sweep_at {
-            known.actors.retain(|_, actor| actor.strong_count() > 0);
+            known.actors.retain(|_, cores| cores.iter().any(|(_, core)| core.strong_count() > 0));
             known.sweep_at = 64 + 2 * known.actors.len();
         }
-        let actor = make()?;
-        known.actors.insert(key, Arc::downgrade(&actor));
-        Ok(actor)
+        let cores = known.actors.entry(Key::of(path)).or_default();
+        let same = cores.iter().find(|(of, _)| *of == TypeId::of::<A>());
+        if let Some(core) = same.and_then(|(_, core)| core.upgrade()) {
+            return core;
+        }
+        let core = make();
+        cores.retain(|(of, core)| *of != TypeId::of::<A>() && core.strong_count() > 0);
+        cores.push((TypeId::of::<A>(), Arc::downgrade(&core)));
+        core
+    }
+
+    /// The cores of a far actor, for refs of whatever type.
+    pub(crate) fn find(&self, path: &ActorPath) -> Vec<Arc<dyn DynActor>> {
+        let known = lock(&self.0);
+        let cores = known.actors.get(&Key::of(path));
+        cores.into_iter().flatten().filter_map(|(_, core)| core.upgrade()).collect()
     }
 }
 

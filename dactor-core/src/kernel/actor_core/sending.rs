@@ -193,6 +193,34 @@ impl<A: Actor> ActorCore<A> {
         }
     }
 
+    /// Queues a message that came from another process. An ask remembers where it is, so that it can be taken back; a
+    /// told message does not wait for room.
+    #[cfg(feature = "wire")]
+    pub(crate) fn deliver_incoming(
+        self: &Arc<Self>,
+        envelope: Envelope<A>,
+        priority: Priority,
+    ) -> Result<Delivered> {
+        if envelope.mode().has_caller() {
+            let holder = HolderRef(self.clone());
+            let enter = |envelope: &Envelope<A>, slot| envelope.enter(AtSlot(slot), &holder);
+            return match self.mailbox.push_or_join_forwarded(envelope, priority, enter) {
+                Ok(wakeup) => {
+                    self.meta.wake(wakeup);
+                    Ok(Delivered::Queued)
+                }
+                Err(refusal) => self.refused(refusal),
+            };
+        }
+        match self.mailbox.push(envelope, priority) {
+            Ok(wakeup) => {
+                self.meta.wake(wakeup);
+                Ok(Delivered::Queued)
+            }
+            Err(refusal) => self.refused(refusal),
+        }
+    }
+
     /// Queues what the kernel sends, whether there is room or not. It comes back when the actor ends.
     pub(crate) fn notify(&self, notice: Envelope<A>) -> Result<(), Envelope<A>> {
         self.mailbox.notify(notice).map(|wakeup| self.meta.wake(wakeup))
