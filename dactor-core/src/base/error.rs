@@ -1,5 +1,8 @@
 mod display;
 mod kind;
+#[cfg(feature = "wire")]
+mod remote;
+mod wire_name;
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -9,6 +12,8 @@ use std::time::Duration;
 
 pub(crate) use display::chain;
 pub use kind::ErrorKind;
+#[cfg(feature = "wire")]
+pub(crate) use remote::RemoteError;
 
 use crate::base::foreign::Foreign;
 use crate::base::label::Labelled;

@@ -267,7 +267,7 @@ impl<A: Actor> AnyAccepts for Accepts<A> {
     }
 }
 
-impl dyn AnyAccepts {
+impl dyn AnyAccepts + '_ {
     /// The actor as a recipient of `M`, if it is of this type and accepts `M` from other processes.
     pub fn recipient<M: Message>(&self, actor: &AnyActorRef) -> Option<Recipient<M>> {
         let recipient = self.recipient_of(actor, TypeId::of::<M>())?;

@@ -1,10 +1,13 @@
 //! Values in MessagePack and JSON, through serde.
 
 use std::any::type_name;
+use std::error::Error as StdError;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::wire::depth::check;
+use crate::wire::scope::take_failure;
 use crate::{Codec, Error, ErrorKind, Message, Result, StreamWire, Wire, WireCodec};
 
 impl<T: Serialize + DeserializeOwned> WireCodec<T> {
@@ -48,6 +51,7 @@ fn encode<T: Serialize>(value: &T, codec: Codec, buffer: &mut Vec<u8>) -> Result
 fn decode<T: DeserializeOwned>(payload: &[u8], codec: Codec) -> Result<T> {
     match codec {
         Codec::MessagePack => {
+            check(payload).map_err(|error| cannot_decode::<T>(codec, error))?;
             rmp_serde::from_slice(payload).map_err(|error| cannot_decode::<T>(codec, error))
         }
         Codec::Json => serde_json::from_slice(payload).map_err(|error| cannot_decode::<T>(codec, error)),
@@ -55,17 +59,20 @@ fn decode<T: DeserializeOwned>(payload: &[u8], codec: Codec) -> Result<T> {
 }
 
 #[cold]
-fn cannot_encode<T>(codec: Codec, cause: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::new(ErrorKind::EncodeFailed)
-        .with("value", type_name::<T>())
-        .with("codec", codec.name())
-        .because(cause)
+fn cannot_encode<T>(codec: Codec, cause: impl StdError + Send + Sync + 'static) -> Error {
+    failed::<T>(ErrorKind::EncodeFailed, codec, cause.into())
 }
 
 #[cold]
-fn cannot_decode<T>(codec: Codec, cause: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::new(ErrorKind::DecodeFailed)
-        .with("value", type_name::<T>())
-        .with("codec", codec.name())
-        .because(cause)
+fn cannot_decode<T>(codec: Codec, cause: impl StdError + Send + Sync + 'static) -> Error {
+    failed::<T>(ErrorKind::DecodeFailed, codec, cause.into())
+}
+
+fn failed<T>(kind: ErrorKind, codec: Codec, cause: Box<dyn StdError + Send + Sync>) -> Error {
+    let error = Error::new(kind).with("value", type_name::<T>()).with("codec", codec.name());
+    // Serde keeps the text of an error. A ref that failed before, and was passed over, is not meant.
+    match take_failure() {
+        Some(of_ref) if cause.to_string().contains(&format!("{of_ref:#}")) => error.because(of_ref),
+        _ => error.because(cause),
+    }
 }

@@ -43,12 +43,6 @@ impl Sender {
             Origin::At(path) => Some(path.clone()),
         }
     }
-
-    pub(super) fn decode(text: &str) -> Result<Self> {
-        let path =
-            text.parse().map_err(|error| invalid(Self::NAME, "it is no actor's path").because(error))?;
-        Ok(Self(Origin::At(path)))
-    }
 }
 
 /// The same actor.
@@ -80,5 +74,10 @@ impl Header for Sender {
 
     fn encode(&self) -> Option<String> {
         self.path().map(|path| path.to_serialization_format())
+    }
+
+    fn decode(text: &str) -> Result<Self> {
+        let path = text.parse();
+        path.map(Self::at).map_err(|error| invalid(Self::NAME, "it is no actor's path").because(error))
     }
 }
