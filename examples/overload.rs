@@ -41,7 +41,7 @@ async fn main() -> dactor::Result<()> {
     for page in 1..=8 {
         patient.send(Print(page)).await?;
     }
-    println!("{} pages wait, and the printer is {}", patient.queued(), patient.ask(Status).await?);
+    println!("{:?} pages wait, and the printer is {}", patient.queued(), patient.ask(Status).await?);
     let full = loop {
         if let Err(error) = patient.tell(Print(9)) {
             break error;

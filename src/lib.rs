@@ -26,6 +26,8 @@ pub mod guide {
     pub mod paths {}
     #[doc = include_str!("docs/reads.md")]
     pub mod reads {}
+    #[doc = include_str!("docs/refs.md")]
+    pub mod refs {}
     #[doc = include_str!("docs/streams.md")]
     pub mod streams {}
     #[doc = include_str!("docs/supervision.md")]

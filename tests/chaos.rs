@@ -326,7 +326,7 @@ impl Handler<Terminated> for Observer {
     async fn handle(&mut self, node: Terminated, _: &mut Context<Self>) -> Outcome<()> {
         match self.watched.remove(&node.uid()) {
             None => self.chaos.wrong(format!("told twice, or without a watch: {node:?}")),
-            Some(target) if target.is_alive() => {
+            Some(target) if target.is_alive() == Some(true) => {
                 self.chaos.wrong(format!("told of the end of a live one: {node:?}"))
             }
             Some(_) => {

@@ -209,7 +209,7 @@ fn callers_wait_for_a_start_and_take_part_in_its_failure() {
             // An ending actor is waited for.
             slow.stop();
             let next = system.get_or_spawn("slow", Slow(starts.clone(), false)).await.unwrap();
-            assert!(!slow.is_alive() && next.is_alive() && next != slow);
+            assert!(slow.is_alive() == Some(false) && next.is_alive() == Some(true) && next != slow);
             assert_eq!(starts.load(Ordering::SeqCst), 4);
             let again: ActorRef<Slow> =
                 system.get_or_spawn("slow", Slow(starts.clone(), false)).await.unwrap();

@@ -244,7 +244,7 @@ async fn client(crew: Crew, mut random: SplitMix64, messages: u64, ends: Arc<Mut
         if random.below(64) == 0 {
             // Lets the actors catch up, so that queues stay short.
             tokio::task::yield_now().await;
-            while actor.queued() > 1000 && actor.is_alive() {
+            while actor.queued() > Some(1000) && actor.is_alive() == Some(true) {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         }

@@ -27,6 +27,8 @@ mod supervision;
 mod system;
 #[cfg(feature = "testkit")]
 pub mod testkit;
+#[cfg(feature = "wire")]
+pub mod wire;
 
 pub use actor::actor::{Actor, Handler};
 pub use actor::context::Context;
@@ -54,8 +56,8 @@ pub use actor_ref::stream::transform::{Transformed, Transforming};
 pub use base::error::{Error, ErrorKind, Result, SendError};
 pub use base::failure::{Failure, OrFail, Outcome};
 pub use base::pid::Pid;
-pub use base::stop::StopReason;
-pub use delivery::access::{Accepts, Dispatch, Exclusive, Interleaved, Shared, SharedActor};
+pub use base::stop::{End, StopReason};
+pub use delivery::access::{Dispatch, Exclusive, Handles, Interleaved, Shared, SharedActor};
 pub use delivery::sent_to::SentTo;
 pub use identity::{ActorId, ActorIdError, ActorIdField, ActorIdWarning, CorrelationId, NodeId, NodeIdError};
 pub use interceptor::api::{About, Around, Completion, Delivery, Inbound, Next, Outbound, Verdict};
@@ -68,6 +70,7 @@ pub use message::message::Message;
 pub use message::mode::Mode;
 pub use message::priority::Priority;
 pub use message::stream::{Expand, Reduce, Transform};
+pub use message::wire::{Codec, MAX_WIRE_NAME, StreamWire, Wire, WireCodec};
 #[doc(no_inline)]
 pub use path::{ActorPath, ActorSelection};
 pub use supervision::directive::Directive;
@@ -79,3 +82,24 @@ pub use system::phases::Phase;
 pub use system::select::Selection;
 pub use system::spawn::Spawn;
 pub use system::system::{System, SystemBuilder};
+
+/// What `#[message(wire = "..")]` sets.
+#[cfg(feature = "wire")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __wire {
+    ($form:ident, $name:literal) => {
+        ::core::option::Option::Some($crate::$form::serde($name))
+    };
+}
+
+#[cfg(not(feature = "wire"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __wire {
+    ($form:ident, $name:literal) => {
+        ::core::compile_error!(
+            "`#[message(wire = \"..\")]` needs the feature `wire` of `dactor`: dactor = { version = \"..\", features = [\"wire\"] }"
+        )
+    };
+}

@@ -7,8 +7,8 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
 use dactor_core::path::{
-    ActorPath, ActorPathParser, ActorSelection, PathAuthority, PathSegment, SegmentPattern, SelectionPath,
-    UriParser,
+    ActorPath, ActorPathParser, ActorPathParts, ActorSelection, PathAuthority, PathSegment, SegmentPattern,
+    SelectionPath, UriParser,
 };
 use dactor_core::{ActorId, NodeId};
 use proptest::collection::vec;
@@ -208,6 +208,34 @@ fn a_parsed_path_prints_in_canonical_form() {
         );
         let authority = path.authority().map(|authority| (authority.host().to_owned(), authority.port()));
         prop_assert_eq!(authority, written.authority);
+        Ok(())
+    });
+}
+
+/// Any text, and texts that mean something in a path.
+fn keys() -> impl Strategy<Value = String> {
+    let tokens = vec(select(TOKENS), 1..6).prop_map(|tokens| tokens.concat());
+    let escapes = vec(select(&["~", "%", "2", "4", "$", ".", "E", "/", "\u{1F980}"][..]), 1..8);
+    prop_oneof![any::<String>(), tokens, escapes.prop_map(|tokens| tokens.concat())]
+        .prop_filter("an empty key is refused", |key| !key.is_empty())
+}
+
+#[test]
+fn a_virtual_actor_has_one_path_and_a_path_one_virtual_actor() {
+    let parts = ActorPathParts::new("bank").unwrap();
+    hold((keys(), keys(), keys()), |(actor_type, key, other)| {
+        let path = ActorPath::of_virtual_actor(&parts, &actor_type, &key).unwrap();
+        let printed = path.to_serialization_format();
+        prop_assert!(printed.bytes().all(|byte| byte.is_ascii_graphic()), "{}", printed);
+        let read: ActorPath = printed.parse().unwrap();
+        prop_assert!(read.is_same_incarnation(&path));
+        prop_assert_eq!(read.virtual_actor(), Some(((&*actor_type).into(), (&*key).into())));
+        let beside = ActorPath::of_virtual_actor(&parts, &actor_type, &other).unwrap();
+        prop_assert_eq!(path == beside, key == other);
+        if let Ok(id) = ActorId::new("bank", &actor_type, &key) {
+            prop_assert!(id.to_path(&parts).unwrap() == path);
+            prop_assert_eq!(ActorId::from_path(&path), Ok(id));
+        }
         Ok(())
     });
 }

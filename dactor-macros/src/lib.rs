@@ -4,7 +4,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{DeriveInput, Ident, Path, Type, parse_quote};
+use syn::{DeriveInput, Ident, LitStr, Path, Type, parse_quote};
 
 /// Implements `dactor::Message`.
 ///
@@ -16,8 +16,7 @@ use syn::{DeriveInput, Ident, Path, Type, parse_quote};
 /// | `#[message(read)]` | it only reads: its handler is `ReadHandler`, and it runs beside other reads | its handler is `Handler` |
 /// | `#[message(interleave)]` | the same, and it does not wait behind a waiting write | |
 /// | `#[message(abort)]` | a running handler is dropped when its asker gives up | it finishes |
-/// | `#[message(local)]` | never leaves the process | it may travel |
-/// | `#[message(no_keep_alive)]` | does not count as activity for `Context::idle_timeout` | it counts |
+/// | `#[message(wire = "bank.Deposit")]` | it may leave the process, under this name: message and reply implement serde's traits; needs the feature `wire` | it stays in the process |
 /// | `#[message(crate = path)]` | where the trait is found | `::dactor` |
 ///
 /// Several may be in one attribute: `#[message(reply = u64, priority = High)]`. The message must own its data; type
@@ -32,7 +31,7 @@ pub fn derive_message(input: proc_macro::TokenStream) -> proc_macro::TokenStream
 /// | attribute | meaning | default |
 /// | --- | --- | --- |
 /// | `#[message(item = T)]` | the items of the stream | required |
-/// | `#[message(debug)]`, `#[message(priority = High)]`, `#[message(local)]`, `#[message(no_keep_alive)]`, `#[message(crate = path)]` | as for `Message` | |
+/// | `#[message(debug)]`, `#[message(priority = High)]`, `#[message(wire = "..")]`, `#[message(crate = path)]` | as for `Message` | |
 #[proc_macro_derive(Expand, attributes(message))]
 pub fn derive_expand(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     derive(input, &EXPAND)
@@ -44,7 +43,7 @@ pub fn derive_expand(input: proc_macro::TokenStream) -> proc_macro::TokenStream 
 /// | --- | --- | --- |
 /// | `#[message(item = T)]` | the items that come with the request | required |
 /// | `#[message(reply = T)]` | what the handler answers | `()` |
-/// | `#[message(debug)]`, `#[message(priority = High)]`, `#[message(local)]`, `#[message(no_keep_alive)]`, `#[message(crate = path)]` | as for `Message` | |
+/// | `#[message(debug)]`, `#[message(priority = High)]`, `#[message(wire = "..")]`, `#[message(crate = path)]` | as for `Message` | |
 #[proc_macro_derive(Reduce, attributes(message))]
 pub fn derive_reduce(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     derive(input, &REDUCE)
@@ -56,7 +55,7 @@ pub fn derive_reduce(input: proc_macro::TokenStream) -> proc_macro::TokenStream 
 /// | --- | --- | --- |
 /// | `#[message(input = T)]` | the items that come with the request | required |
 /// | `#[message(output = T)]` | the items of the answer | required |
-/// | `#[message(debug)]`, `#[message(priority = High)]`, `#[message(local)]`, `#[message(no_keep_alive)]`, `#[message(crate = path)]` | as for `Message` | |
+/// | `#[message(debug)]`, `#[message(priority = High)]`, `#[message(wire = "..")]`, `#[message(crate = path)]` | as for `Message` | |
 #[proc_macro_derive(Transform, attributes(message))]
 pub fn derive_transform(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     derive(input, &TRANSFORM)
@@ -65,6 +64,8 @@ pub fn derive_transform(input: proc_macro::TokenStream) -> proc_macro::TokenStre
 /// A derived trait: its name, the associated types set by attributes, and its flags.
 struct Derived {
     name: &'static str,
+    /// The struct that describes its form outside of the process, and the associated types that this depends on.
+    wire: (&'static str, &'static [&'static str]),
     /// Attribute, associated type, and whether it defaults to `()`.
     types: &'static [(&'static str, &'static str, bool)],
     flags: &'static [&'static str],
@@ -74,27 +75,31 @@ struct Derived {
 
 const MESSAGE: Derived = Derived {
     name: "Message",
+    wire: ("Wire", &[]),
     types: &[("reply", "Reply", true)],
     flags: &["debug", "abort", "read", "interleave", "local", "no_keep_alive"],
-    known: "`reply = Type`, `debug`, `abort`, `read`, `interleave`, `local`, `no_keep_alive`, `priority = Level` or `crate = path`",
+    known: "`reply = Type`, `debug`, `abort`, `read`, `interleave`, `local`, `no_keep_alive`, `priority = Level`, `wire = \"name\"` or `crate = path`",
 };
 const EXPAND: Derived = Derived {
     name: "Expand",
+    wire: ("StreamWire", &["", "Item"]),
     types: &[("item", "Item", false)],
     flags: &["debug", "local", "no_keep_alive"],
-    known: "`item = Type`, `debug`, `local`, `no_keep_alive`, `priority = Level` or `crate = path`",
+    known: "`item = Type`, `debug`, `local`, `no_keep_alive`, `priority = Level`, `wire = \"name\"` or `crate = path`",
 };
 const REDUCE: Derived = Derived {
     name: "Reduce",
+    wire: ("StreamWire", &["Item", "Reply"]),
     types: &[("item", "Item", false), ("reply", "Reply", true)],
     flags: &["debug", "local", "no_keep_alive"],
-    known: "`item = Type`, `reply = Type`, `debug`, `local`, `no_keep_alive`, `priority = Level` or `crate = path`",
+    known: "`item = Type`, `reply = Type`, `debug`, `local`, `no_keep_alive`, `priority = Level`, `wire = \"name\"` or `crate = path`",
 };
 const TRANSFORM: Derived = Derived {
     name: "Transform",
+    wire: ("StreamWire", &["Input", "Output"]),
     types: &[("input", "Input", false), ("output", "Output", false)],
     flags: &["debug", "local", "no_keep_alive"],
-    known: "`input = Type`, `output = Type`, `debug`, `local`, `no_keep_alive`, `priority = Level` or `crate = path`",
+    known: "`input = Type`, `output = Type`, `debug`, `local`, `no_keep_alive`, `priority = Level`, `wire = \"name\"` or `crate = path`",
 };
 
 fn derive(input: proc_macro::TokenStream, derived: &Derived) -> proc_macro::TokenStream {
@@ -107,12 +112,14 @@ struct Attributes {
     types: Vec<Option<Type>>,
     flags: Vec<&'static str>,
     priority: Option<Ident>,
+    wire: Option<LitStr>,
     krate: Path,
 }
 
 fn attributes(input: &DeriveInput, derived: &Derived) -> syn::Result<Attributes> {
     let types = derived.types.iter().map(|(_, _, unit)| unit.then(|| parse_quote!(()))).collect();
-    let mut found = Attributes { types, flags: Vec::new(), priority: None, krate: parse_quote!(::dactor) };
+    let mut found =
+        Attributes { types, flags: Vec::new(), priority: None, wire: None, krate: parse_quote!(::dactor) };
     for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("message")) {
         attribute.parse_nested_meta(|meta| {
             let named = |name: &&str| meta.path.is_ident(*name);
@@ -122,6 +129,8 @@ fn attributes(input: &DeriveInput, derived: &Derived) -> syn::Result<Attributes>
                 found.flags.push(flag);
             } else if meta.path.is_ident("priority") {
                 found.priority = Some(level(meta.value()?.parse()?)?);
+            } else if meta.path.is_ident("wire") {
+                found.wire = Some(wire_name(meta.value()?.parse()?)?);
             } else if meta.path.is_ident("crate") {
                 found.krate = meta.value()?.parse()?;
             } else {
@@ -141,7 +150,7 @@ fn implement(input: &DeriveInput, derived: &Derived) -> syn::Result<TokenStream>
         );
         return Err(syn::Error::new_spanned(&borrowed.lifetime, text));
     }
-    let Attributes { types, flags, priority, krate } = attributes(input, derived)?;
+    let Attributes { types, flags, priority, wire, krate } = attributes(input, derived)?;
     let mut items = Vec::new();
     for ((attribute, associated, _), value) in derived.types.iter().zip(types) {
         let Some(value) = value else {
@@ -164,6 +173,9 @@ fn implement(input: &DeriveInput, derived: &Derived) -> syn::Result<TokenStream>
     items.extend(
         priority.map(|level| quote! { const PRIORITY: #krate::Priority = #krate::Priority::#level; }),
     );
+    if let Some(name) = wire {
+        items.push(wire_form(input, derived, &name, &krate)?);
+    }
     if flags.contains(&"abort") {
         items.push(quote! { const ABORT: bool = true; });
     }
@@ -200,4 +212,48 @@ fn level(level: Ident) -> syn::Result<Ident> {
         return Ok(level);
     }
     Err(syn::Error::new(level.span(), "expected `Low`, `Normal` or `High`"))
+}
+
+/// The longest name that a frame can carry.
+const MAX_WIRE_NAME: usize = 255;
+
+fn wire_name(name: LitStr) -> syn::Result<LitStr> {
+    let length = name.value().len();
+    if length == 0 {
+        return Err(syn::Error::new(name.span(), "a wire name is not empty: `wire = \"bank.Deposit\"`"));
+    }
+    if length > MAX_WIRE_NAME {
+        let text = format!("a wire name has at most {MAX_WIRE_NAME} bytes, this one has {length}");
+        return Err(syn::Error::new(name.span(), text));
+    }
+    Ok(name)
+}
+
+/// The constant that describes a message outside of the process.
+fn wire_form(
+    input: &DeriveInput,
+    derived: &Derived,
+    name: &LitStr,
+    krate: &Path,
+) -> syn::Result<TokenStream> {
+    if let Some(parameter) = input.generics.type_params().next() {
+        let text = format!(
+            "a message with the type parameter `{}` would have one wire name for many types: implement `{}` by hand, with a \
+             name for each",
+            parameter.ident, derived.name
+        );
+        return Err(syn::Error::new_spanned(&parameter.ident, text));
+    }
+    let (form, parts) = derived.wire;
+    let form = Ident::new(form, proc_macro2::Span::call_site());
+    let parts = parts.iter().map(|part| match *part {
+        "" => quote! { () },
+        part => {
+            let part = Ident::new(part, proc_macro2::Span::call_site());
+            quote! { Self::#part }
+        }
+    });
+    Ok(quote! {
+        const WIRE: ::core::option::Option<#krate::#form<Self #(, #parts)*>> = #krate::__wire!(#form, #name);
+    })
 }

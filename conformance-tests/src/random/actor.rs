@@ -349,7 +349,7 @@ impl ReadHandler<Interleaving> for ProgramActor {
 impl Handler<Terminated> for ProgramActor {
     async fn handle(&mut self, ended: Terminated, _: &mut Context<Self>) -> Outcome<()> {
         let Some(target) = self.run.slot_of(ended.uid()) else { return Ok(()) };
-        let settled = self.run.actor(target).is_none_or(|actor| !actor.is_alive());
+        let settled = self.run.actor(target).is_none_or(|actor| actor.is_alive() == Some(false));
         let reason = Reason::of(ended.reason());
         self.note(Observation::Terminated { by: self.spec.slot, target, reason, settled });
         Ok(())

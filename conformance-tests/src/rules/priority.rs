@@ -135,7 +135,7 @@ async fn order(rule: RuleContext) {
     rule.soon("the send returns", recipient.at(Priority::High).send(Note(7))).await.unwrap();
     actor.at(Priority::Normal).try_tell(Urgent(8)).unwrap();
     let urgent = actor.ask(Urgent(9)).enqueue().unwrap();
-    assert_eq!(actor.queued(), 9);
+    assert_eq!(actor.queued(), Some(9));
     assert_eq!(high.handled(&rule).await, ["2", "3", "4", "6", "7", "9", "1", "5", "8"]);
     assert_eq!(rule.soon("an asker is answered", noted).await.unwrap(), 4);
     assert_eq!(rule.soon("an asker is answered", urgent).await.unwrap(), 9);

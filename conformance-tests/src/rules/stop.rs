@@ -95,11 +95,11 @@ async fn idle(rule: RuleContext) {
             rule.take_native_handle(&actor);
         }
         rule.let_idle().await;
-        assert!(actor.is_alive() && actor.stop_reason().is_none());
+        assert!(actor.is_alive() == Some(true) && actor.stop_reason().is_none());
         actor.stop();
         assert!(matches!(rule.soon("the actor ends", actor.wait()).await.unwrap(), StopReason::Stopped));
         assert_eq!(journal.entries(), ["start", "1", "stop: stopped", "drop"]);
-        assert!(!actor.is_alive());
+        assert!(actor.is_alive() == Some(false));
         assert_eq!(system.actor_count(), 0);
     }
 }
@@ -186,7 +186,7 @@ async fn stopping(rule: RuleContext) {
     let waiting = actor.clone();
     let mut waiter = Box::pin(waiting.wait());
     assert!(futures_util::poll!(&mut waiter).is_pending());
-    assert!(actor.is_alive() && system.actor_count() == 1);
+    assert!(actor.is_alive() == Some(true) && system.actor_count() == 1);
     let taken = system.spawn(Worker::new(&journal)).name("a").await.unwrap_err();
     assert_eq!(taken.kind(), ErrorKind::NameTaken);
     assert_eq!(system.get::<Worker>("a"), Some(actor.clone()));

@@ -181,7 +181,7 @@ impl<A: Actor> Context<A> {
         self.myself.name()
     }
 
-    /// This actor's path, with its id as the UID: see [`ActorRef::path`].
+    /// This actor's path, with its UID: see [`ActorRef::path`].
     pub fn path(&self) -> ActorPath {
         self.myself.path()
     }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use self::notice::TerminatedNotice;
 pub(crate) use self::request::WatchRequest;
 use crate::base::label::{Labelled, hash_actor, is_same_actor};
-use crate::kernel::actor_core::{ActorCore, DynActor};
+use crate::kernel::actor_core::{ActorCore, Observed};
 use crate::kernel::watchers::{Watch, Watcher};
 use crate::path::ActorUid;
 use crate::{ActorPath, Handler, Message, Pid, StopReason, Watchable};
@@ -108,7 +108,7 @@ pub(crate) struct Watching {
 }
 
 struct Target {
-    actor: Arc<dyn DynActor>,
+    actor: Observed,
     number: u64,
 }
 
@@ -118,11 +118,8 @@ impl Watching {
     }
 
     /// Adds a watch. Idempotent.
-    pub(crate) fn begin<A: Handler<Terminated>>(
-        &mut self,
-        watcher: Arc<ActorCore<A>>,
-        target: Arc<dyn DynActor>,
-    ) {
+    pub(crate) fn begin<A: Handler<Terminated>>(&mut self, watcher: Arc<ActorCore<A>>, observed: Observed) {
+        let target = observed.actor().clone();
         let who = target.pid();
         if self.targets.contains_key(&who) {
             return;
@@ -130,7 +127,7 @@ impl Watching {
         self.last += 1;
         let number = self.last;
         let watch = Watch { watcher: watcher.clone(), number };
-        self.targets.insert(who, Target { actor: target.clone(), number });
+        self.targets.insert(who, Target { actor: observed, number });
         if !target.meta().watchers().add(self.watcher, watch)
             && let Some(reason) = target.meta().stop_reason().cloned()
         {
@@ -141,7 +138,7 @@ impl Watching {
     /// Removes a watch: a notice already on its way is ignored.
     pub(crate) fn end(&mut self, who: Pid) -> bool {
         let Some(target) = self.targets.remove(&who) else { return false };
-        target.actor.meta().watchers().remove(self.watcher);
+        target.actor.actor().meta().watchers().remove(self.watcher);
         true
     }
 
@@ -149,6 +146,7 @@ impl Watching {
     pub(crate) fn end_children(&mut self) {
         let watcher = self.watcher;
         self.targets.retain(|_, Target { actor, .. }| {
+            let actor = actor.actor();
             let is_child = actor.meta().parent().is_some_and(|parent| parent.pid() == watcher);
             if is_child {
                 actor.meta().watchers().remove(watcher);
@@ -170,7 +168,7 @@ impl Watching {
 impl Drop for Watching {
     fn drop(&mut self) {
         for target in mem::take(&mut self.targets).into_values() {
-            target.actor.meta().watchers().remove(self.watcher);
+            target.actor.actor().meta().watchers().remove(self.watcher);
         }
     }
 }

@@ -10,12 +10,11 @@ use crate::base::label::{Labelled, hash_actor, is_same_actor};
 use crate::delivery::ask_state::AskState;
 use crate::delivery::ask_state::Holder;
 use crate::interceptor::chain::{Chain, Pause, extend};
-use crate::kernel::actor_core::{ActorCore, Delivered, DynActor};
-use crate::mailbox::Ending;
+use crate::kernel::actor_core::{ActorCore, Delivered, DynActor, wait};
 use crate::message::options::SendOptions;
 use crate::path::{ActorPathParts, ActorUid};
 use crate::{
-    Actor, ActorPath, Error, Header, Mode, Outbound, Pid, Priority, Recipient, Result, SendBuilder,
+    Actor, ActorPath, End, Error, Header, Mode, Outbound, Pid, Priority, Recipient, Result, SendBuilder,
     SendError, SentTo, StopReason, System,
 };
 
@@ -154,17 +153,28 @@ impl<A: Actor> ActorRef<A> {
     /// Stops the actor after its current message. Queued messages become dead letters, their askers get
     /// [`Stopped`](crate::ErrorKind::Stopped); `on_stop` runs.
     pub fn stop(&self) {
-        self.core.signal(Ending::Stop);
+        let _ = self.end(End::Stop);
     }
 
     /// Graceful stop: the actor handles all messages accepted so far, then stops. New messages are refused.
     pub fn drain(&self) {
-        self.core.signal(Ending::Drain);
+        let _ = self.end(End::Drain);
     }
 
     /// Ends the actor at its next await: the running handler or hook is dropped, `on_stop` does not run.
     pub fn kill(&self) {
-        self.core.signal(Ending::Kill);
+        let _ = self.end(End::Kill);
+    }
+
+    /// Asks the actor to [drain](Self::drain), to [stop](Self::stop) or to be [killed](Self::kill), and says whether the request
+    /// is on its way.
+    ///
+    /// # Errors
+    ///
+    /// Never for an actor of this process. One that lives elsewhere may not be reachable, or may not allow it: then the
+    /// request is a [dead letter](crate::DeadLetter), too.
+    pub fn end(&self, how: End) -> Result<()> {
+        self.core.request_end(how)
     }
 
     /// Waits until the actor has ended and returns the reason. Any number of callers can wait, before or
@@ -172,54 +182,66 @@ impl<A: Actor> ActorRef<A> {
     ///
     /// # Errors
     ///
-    /// [`AskedItself`](crate::ErrorKind::AskedItself), immediately, when the actor waits for its own end in a
-    /// handler or hook, which would be a deadlock. A task that the actor spawns may wait for it.
+    /// [`AskedItself`](crate::ErrorKind::AskedItself), at once, when the actor awaits its own end in one of its handlers or
+    /// hooks: it ends only after that. A task that it spawns may wait for it. For an actor that lives elsewhere, the error of
+    /// its route: [`Unsupported`](crate::ErrorKind::Unsupported) for a virtual actor, which has no end.
     pub async fn wait(&self) -> Result<StopReason> {
-        self.core.meta.ended_outside_turn(&*self.core).await
+        wait(self.core.clone()).await
     }
 
-    /// The stop reason, once the actor has ended.
+    /// The reason, when the actor has ended. Of an actor that lives elsewhere the end is known after a watch or a
+    /// [`wait`](Self::wait) has told of it.
     pub fn stop_reason(&self) -> Option<StopReason> {
         self.core.meta.stop_reason().cloned()
     }
 
-    /// Whether the actor has not ended yet.
-    pub fn is_alive(&self) -> bool {
-        !self.core.meta.has_ended()
+    /// Whether the actor has not ended yet. `None` for an actor that lives elsewhere whose end is not known: only an answer
+    /// shows that it lives.
+    pub fn is_alive(&self) -> Option<bool> {
+        self.core.meta.is_alive()
     }
 
-    /// The actor's id.
+    /// Whether the actor lives in this process, and not elsewhere.
+    pub fn is_local(&self) -> bool {
+        !self.core.meta.is_far()
+    }
+
+    /// The actor's number in this process. Refs to one actor that lives elsewhere have the same one as long as one of them
+    /// is kept; it means nothing to other processes, which know the actor by its [path](Self::path).
     pub fn id(&self) -> Pid {
         self.core.meta.pid()
     }
 
-    /// The UID: which incarnation at its path the actor is.
+    /// Which incarnation at its path the actor is. [`ActorUid::ANY`] for a virtual actor, which has none.
     pub fn uid(&self) -> ActorUid {
         Labelled::uid(self)
     }
 
-    /// The name it was spawned with, if any.
+    /// The name it was spawned with, if any. Of an actor that lives elsewhere, the last name of its path.
     pub fn name(&self) -> Option<&str> {
         self.core.meta.name().map(|name| &**name)
     }
 
-    /// The actor's path, with its id as the UID. Built on each call: keep it if you use it often.
+    /// Where the actor is in its system, with its UID. It is put together here: keep it if you look at it
+    /// often.
     pub fn path(&self) -> ActorPath {
         self.core.meta.path()
     }
 
-    /// The system the actor belongs to.
+    /// The system of this process that the ref belongs to: the one that the actor lives in or, if it lives elsewhere, the one
+    /// that it is reached from. The [address](ActorPath::parts) of the path tells where it lives.
     pub fn system(&self) -> &System {
         self.core.meta.system()
     }
 
-    /// How many messages wait in the mailbox, not counting the batch the current turn has already taken.
-    pub fn queued(&self) -> usize {
-        self.core.mailbox.len()
+    /// How many messages wait in its mailbox, not counting those of the turn in hand. `None` for an actor that lives
+    /// elsewhere.
+    pub fn queued(&self) -> Option<usize> {
+        self.is_local().then(|| self.core.mailbox.len())
     }
 
-    /// The underlying native actor, as the adapter provides it; `None` before the actor has started. Adapters
-    /// offer it with its concrete type.
+    /// The native actor underneath, as the adapter gives it; `None` before the actor has started, and for an actor that
+    /// lives elsewhere. Adapters offer it with its true type.
     ///
     /// Call this before acting on the native actor: from then on the actor lets its runtime check for native
     /// signals whenever it is idle, which it may skip otherwise.
@@ -238,11 +260,11 @@ impl<A: Actor> Labelled for ActorRef<A> {
     }
 
     fn uid(&self) -> ActorUid {
-        ActorUid::new(self.core.meta.pid().get())
+        self.core.uid()
     }
 
     fn address(&self) -> &ActorPathParts {
-        self.core.meta.system().parts()
+        self.core.meta.address()
     }
 
     fn actor_type(&self) -> &'static str {

@@ -3,7 +3,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::base::label::{hash_actor, is_same_actor};
-use crate::kernel::actor_core::DynActor;
+use crate::kernel::actor_core::{DynActor, wait};
 use crate::path::ActorUid;
 use crate::{Actor, ActorPath, ActorRef, Pid, Result, StopReason};
 
@@ -26,7 +26,7 @@ impl AnyActorRef {
         self.actor
     }
 
-    /// The path, with the id as the UID.
+    /// Its path, with its UID.
     pub fn path(&self) -> ActorPath {
         self.actor.path()
     }
@@ -52,8 +52,8 @@ impl AnyActorRef {
     }
 
     /// See [`ActorRef::is_alive`].
-    pub fn is_alive(&self) -> bool {
-        !self.actor.meta().has_ended()
+    pub fn is_alive(&self) -> Option<bool> {
+        self.actor.meta().is_alive()
     }
 
     /// See [`ActorRef::stop_reason`].
@@ -65,9 +65,9 @@ impl AnyActorRef {
     ///
     /// # Errors
     ///
-    /// [`AskedItself`](crate::ErrorKind::AskedItself), as for [`ActorRef::wait`].
+    /// As there.
     pub async fn wait(&self) -> Result<StopReason> {
-        self.actor.meta().ended_outside_turn(&*self.actor).await
+        wait(self.actor.clone()).await
     }
 }
 

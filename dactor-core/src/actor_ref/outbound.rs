@@ -90,7 +90,7 @@ pub(crate) fn delay_unsupported<M: Message>(target: &dyn Target<M>, pause: Pause
 fn about_outbound<'a, M: Message>(target: &'a dyn Target<M>, mode: Mode, headers: &mut Headers) -> About<'a> {
     let sender = Some(current::actor()).filter(|pid| *pid != Pid::NOBODY);
     if let Some(pid) = sender {
-        headers.insert(Sender(pid));
+        headers.insert(Sender::here(pid));
     }
     About { target, message: M::type_name(), mode, sender, behind: 0, headers: Headers::NONE }
 }

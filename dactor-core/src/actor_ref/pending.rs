@@ -121,24 +121,7 @@ impl<M: Message> InFlight<M> {
 
     /// Withdraws the message from the mailbox that holds it, if any.
     fn give_up(&self, first: impl Fn() -> Arc<dyn Holder>) -> GivenUp<M> {
-        let abandonment = self.state.give_up().unwrap_or_else(|| {
-            loop {
-                let holder = self.state.holder().unwrap_or_else(&first);
-                let mut abandonment = None;
-                holder.withdraw(&mut || {
-                    abandonment = self.state.withdraw_from(holder.pid());
-                    abandonment.as_ref().and_then(|abandonment| abandonment.slot)
-                });
-                // `None` when it was forwarded meanwhile.
-                if let Some(abandonment) = abandonment {
-                    return abandonment;
-                }
-            }
-        });
-        if let Some(gone) = abandonment.gone {
-            gone.cancel();
-        }
-        abandonment.found
+        self.state.give_up_from(first)
     }
 
     /// Gives up, unless the ask is over.

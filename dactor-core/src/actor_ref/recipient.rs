@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::actor_ref::any_actor_ref::sealed::Sealed;
 use crate::actor_ref::ask::{Ask, Target};
 use crate::base::label::{hash_actor, is_same_actor};
+use crate::kernel::actor_core::wait;
 use crate::message::options::SendOptions;
 use crate::path::ActorUid;
 use crate::{
@@ -69,8 +70,8 @@ impl<M: Message> Recipient<M> {
     }
 
     /// See [`ActorRef::is_alive`](crate::ActorRef::is_alive).
-    pub fn is_alive(&self) -> bool {
-        !self.target.erased().meta().has_ended()
+    pub fn is_alive(&self) -> Option<bool> {
+        self.target.erased().meta().is_alive()
     }
 
     /// See [`ActorRef::stop_reason`](crate::ActorRef::stop_reason).
@@ -82,10 +83,9 @@ impl<M: Message> Recipient<M> {
     ///
     /// # Errors
     ///
-    /// [`AskedItself`](crate::ErrorKind::AskedItself), as for [`ActorRef::wait`](crate::ActorRef::wait).
+    /// As there.
     pub async fn wait(&self) -> Result<StopReason> {
-        let actor = self.target.erased();
-        actor.meta().ended_outside_turn(&*actor).await
+        wait(self.target.erased()).await
     }
 }
 

@@ -1,6 +1,10 @@
 mod display;
 mod kind;
+#[cfg(feature = "wire")]
+mod remote;
+mod wire_name;
 
+use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
@@ -8,6 +12,8 @@ use std::time::Duration;
 
 pub(crate) use display::chain;
 pub use kind::ErrorKind;
+#[cfg(feature = "wire")]
+pub(crate) use remote::RemoteError;
 
 use crate::base::foreign::Foreign;
 use crate::base::label::Labelled;
@@ -26,7 +32,7 @@ pub struct Error {
 #[derive(Debug, Clone)]
 struct Inner {
     kind: ErrorKind,
-    context: Vec<(&'static str, String)>,
+    context: Vec<(Cow<'static, str>, String)>,
     retry_after: Option<Duration>,
     /// Whether a handler may have seen the message, if known more precisely than by the kind.
     handled: Option<bool>,
@@ -43,7 +49,7 @@ impl Error {
     /// Adds a named piece of context.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl fmt::Display) -> Self {
-        Arc::make_mut(&mut self.inner).context.push((name, value.to_string()));
+        Arc::make_mut(&mut self.inner).context.push((Cow::Borrowed(name), value.to_string()));
         self
     }
 
@@ -82,11 +88,13 @@ impl Error {
     /// | kind | may have been handled |
     /// | --- | --- |
     /// | `Interrupted`, `Failed`, `Panicked`, `NoReply`, `AskerGone` | yes |
+    /// | `Disconnected` | yes, unless the message had not been sent |
     /// | `Timeout`, `Cancelled`, `AskCycle` | yes, unless the message was withdrawn from the mailbox or was never sent |
     /// | `InterceptorPanicked` | yes, unless it panicked in `on_send` or `on_receive` |
     /// | `Dropped` | no, unless an interceptor aborted the handler |
     /// | `AskedItself` | no, unless the ask had been [enqueued](crate::Ask::enqueue) before it was awaited |
-    /// | `Stopped`, `MailboxFull`, `Overloaded`, `Rejected`, `RetryLater`, `Detached`, `NoSuchActor`, `WrongIncarnation`, `WrongActorType`, `Unresolved` | no |
+    /// | `Stopped`, `MailboxFull`, `Overloaded`, `Rejected`, `RetryLater`, `Detached`, `NoSuchActor`, `WrongIncarnation`, `WrongActorType`, `Unresolved`, `Quarantined`, `UidReserved` | no |
+    /// | `Other` | as the process says that the error came from |
     /// | all others: nothing was sent | no |
     ///
     /// An error of any kind may have been handled if a handler passed the message on with
@@ -98,10 +106,9 @@ impl Error {
 
     /// Whether the error is temporary, so that the same call may succeed later.
     ///
-    /// `MailboxFull`, `Overloaded`, `RetryLater`, `StashFull` and `Timeout` are temporary. All other errors
-    /// persist until something changes: the actor has stopped, an interceptor refused the message, the call
-    /// is invalid. A handler's own error ([`Failed`](ErrorKind::Failed)) is not temporary: only the
-    /// application can tell.
+    /// `MailboxFull`, `Overloaded`, `RetryLater`, `StashFull`, `Timeout` and `Disconnected` are temporary. Everything else ends in the same
+    /// way until somebody changes something: the actor has stopped, an interceptor refused the message, the call is
+    /// invalid. A handler's own error ([`Failed`](ErrorKind::Failed)) is not temporary: only the application knows.
     ///
     /// Whether a retry is safe is another question: see
     /// [`may_have_been_handled`](Self::may_have_been_handled). When to retry is given by
@@ -175,12 +182,16 @@ impl Error {
     /// | `timer` | the timer |
     /// | `capacity`, `buffer`, `level` | the size of a mailbox or stash, of the buffer of a stream, the level of a priority |
     /// | `item` | the type of the items of a stream |
-    /// | `expected` | what was expected |
-    /// | `after`, `deadline` | the limit that was exceeded: its length, its origin |
-    /// | `retry after` | when to retry: see [`retry_after`](Self::retry_after) |
-    /// | others | of [`ShutdownIncomplete`](ErrorKind::ShutdownIncomplete): the report, as in `killed` |
-    pub fn context(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        self.inner.context.iter().map(|(name, value)| (*name, value.as_str()))
+    /// | `expected` | what would have been right |
+    /// | `after`, `deadline` | the time that ran out: its length, whose it was |
+    /// | `retry after` | when to try again: see [`retry_after`](Self::retry_after) |
+    /// | `wire name` | the name of a message on the wire |
+    /// | `value`, `codec` | the type that cannot be encoded or decoded, and how it should have been |
+    /// | `kind` | of [`Other`](ErrorKind::Other): the name of the kind |
+    /// | `cause` | of an error from another process: why it could not be read in full |
+    /// | others | of [`ShutdownIncomplete`](ErrorKind::ShutdownIncomplete): what did not end by itself, as in `killed` |
+    pub fn context(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.inner.context.iter().map(|(name, value)| (&**name, value.as_str()))
     }
 
     /// The value of one piece of context.

@@ -23,24 +23,32 @@ pub(crate) trait Labelled: Send + Sync {
     fn queued(&self) -> usize;
 }
 
-/// Whether both are the same actor: system address and UID identify an actor globally, a [`Pid`] only in this
-/// process. UIDs differ in almost every comparison, and refs of one system share one address object.
+/// Whether both are the same actor: the address of the system and the UID name an actor everywhere, a [`Pid`] only in
+/// this process. UIDs differ in almost every comparison, and the address of one system is one object. A virtual actor has no
+/// UID: its path says who it is.
 #[inline]
 pub(crate) fn is_same_actor<A, B>(one: &A, other: &B) -> bool
 where
     A: Labelled + ?Sized,
     B: Labelled + ?Sized,
 {
-    one.uid() == other.uid() && {
-        let (one, other) = (one.address(), other.address());
-        ptr::eq(one, other) || one == other
-    }
+    let uid = one.uid();
+    uid == other.uid()
+        && {
+            let (one, other) = (one.address(), other.address());
+            ptr::eq(one, other) || one == other
+        }
+        && (uid != ActorUid::ANY || one.path() == other.path())
 }
 
-/// Hashes what [`is_same_actor`] compares, but only the UID: equal UIDs at two addresses are rare.
+/// Hashes what [`is_same_actor`] compares. The UID alone: actors with the same UID at two addresses are rare. Virtual actors
+/// have none, and are told apart by their paths.
 #[inline]
 pub(crate) fn hash_actor(actor: &(impl Labelled + ?Sized), state: &mut impl Hasher) {
-    actor.uid().hash(state);
+    match actor.uid() {
+        ActorUid::ANY => actor.path().hash(state),
+        uid => uid.hash(state),
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,28 @@ use std::fmt;
 
 use crate::Error;
 
+/// How an actor is asked to end: see [`ActorRef::end`](crate::ActorRef::end).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum End {
+    /// See [`ActorRef::drain`](crate::ActorRef::drain).
+    Drain,
+    /// See [`ActorRef::stop`](crate::ActorRef::stop).
+    Stop,
+    /// See [`ActorRef::kill`](crate::ActorRef::kill).
+    Kill,
+}
+
+impl End {
+    /// The name of the method.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Drain => "drain",
+            Self::Stop => "stop",
+            Self::Kill => "kill",
+        }
+    }
+}
+
 /// Why an actor ended.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -15,6 +37,11 @@ pub enum StopReason {
     Killed,
     /// It failed and was not, or could not be, restarted.
     Failed(Error),
+    /// It lived in another system, which is given up for lost: the actor may still run there, and nothing from it is
+    /// delivered any more.
+    Unreachable,
+    /// It lived in another system and had ended before anyone here asked. How it ended is not known.
+    Unknown,
 }
 
 impl StopReason {
@@ -33,6 +60,8 @@ impl fmt::Display for StopReason {
             Self::Stopped => f.write_str("stopped"),
             Self::Drained => f.write_str("drained"),
             Self::Killed => f.write_str("killed"),
+            Self::Unreachable => f.write_str("unreachable"),
+            Self::Unknown => f.write_str("ended for an unknown reason"),
             Self::Failed(error) if f.alternate() => write!(f, "failed: {error:#}"),
             Self::Failed(error) => write!(f, "failed: {error}"),
         }

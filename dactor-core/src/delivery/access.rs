@@ -141,7 +141,7 @@ macro_rules! reads {
 reads!(Shared, Interleaved);
 
 /// An actor with the handler that the message's access type requires.
-pub trait Accepts<M: Message>: Actor {
+pub trait Handles<M: Message>: Actor {
     #[doc(hidden)]
     fn accept<'a>(
         &'a mut self,
@@ -165,7 +165,7 @@ pub trait Accepts<M: Message>: Actor {
     fn intercept_items(message: &mut M, hooks: MakeHooks<'_>);
 }
 
-impl<A: Actor, M: Message> Accepts<M> for A
+impl<A: Actor, M: Message> Handles<M> for A
 where
     M::Access: Dispatch<A, M>,
 {

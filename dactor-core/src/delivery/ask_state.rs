@@ -4,6 +4,7 @@
 //! envelope.
 
 mod asker;
+mod far;
 
 use std::any::Any;
 use std::sync::{Arc, PoisonError};

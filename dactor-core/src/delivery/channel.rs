@@ -242,6 +242,22 @@ impl<T> Tx<T> {
         self.channel.lock().closed
     }
 
+    /// For how many items there is room, once that is not `known` any more; `None` when the consumer is gone.
+    pub(crate) fn poll_room(&self, cx: &mut Context<'_>, known: usize) -> Poll<Option<usize>> {
+        let mut state = self.channel.lock();
+        if state.closed {
+            return Poll::Ready(None);
+        }
+        let room = state.room();
+        if room != known {
+            return Poll::Ready(Some(room));
+        }
+        let replaced = store(&mut state.producer, cx.waker());
+        drop(state);
+        drop(replaced);
+        Poll::Pending
+    }
+
     /// Completes when the consumer is gone, or the stream was ended from outside.
     pub(crate) fn poll_over(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.channel.lock();

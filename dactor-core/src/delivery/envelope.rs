@@ -5,16 +5,22 @@
 
 mod ask;
 pub(crate) mod dispatch;
+pub(crate) mod far;
+mod forward;
 mod tell;
 
 use std::any::Any;
 use std::sync::Arc;
 
-use self::ask::Forwarded;
 use self::dispatch::{DispatchContext, ReadDispatch, Running, RunningRead};
+use self::far::FarMessage;
+use self::forward::Forwarded;
 pub(crate) use self::tell::{Annotated, Tell};
-use crate::delivery::access::{Accepts, SharedActor};
+use crate::delivery::access::{Handles, SharedActor};
 use crate::delivery::ask_state::{AskState, Asker, Sink};
+#[cfg(feature = "wire")]
+use crate::delivery::ask_state::{AtSlot, HolderRef};
+use crate::delivery::far::FarAsk;
 use crate::mailbox::item;
 use crate::mailbox::slot::AtomicSlot;
 use crate::message::access::Access;
@@ -78,7 +84,7 @@ impl<A: Actor> Envelope<A> {
 
     pub(crate) fn tell<M: Message>(message: M, headers: Headers) -> Self
     where
-        A: Accepts<M>,
+        A: Handles<M>,
     {
         // A zero-sized message needs no allocation, unless it has headers.
         let tell: Box<dyn DynMessage<A>> = if headers.is_empty() {
@@ -91,7 +97,7 @@ impl<A: Actor> Envelope<A> {
 
     pub(crate) fn ask<M: Message>(ask: Arc<AskState<M>>) -> Self
     where
-        A: Accepts<M>,
+        A: Handles<M>,
     {
         Self { kind: Kind::Ask(Sharing::of::<M>(), ask) }
     }
@@ -99,7 +105,7 @@ impl<A: Actor> Envelope<A> {
     /// A message whose handler answers the asker of another actor.
     pub(crate) fn forward<M: Message>(message: M, headers: Headers, asker: Arc<dyn Sink<M::Reply>>) -> Self
     where
-        A: Accepts<M>,
+        A: Handles<M>,
     {
         let forwarded = Box::new(Forwarded { message, headers, asker });
         Self { kind: Kind::Message(DeliveryClass::Forward, Sharing::of::<M>(), forwarded) }
@@ -120,7 +126,7 @@ impl<A: Actor> Envelope<A> {
 
     /// The asker, if one waits for a reply.
     #[inline]
-    fn asker(&self) -> Option<&dyn Asker> {
+    pub(crate) fn asker(&self) -> Option<&dyn Asker> {
         match &self.kind {
             Kind::Ask(_, ask) => Some(&**ask),
             Kind::Message(DeliveryClass::Forward, _, forward) => forward.asker(),
@@ -128,12 +134,19 @@ impl<A: Actor> Envelope<A> {
         }
     }
 
+    /// Its ask comes into the mailbox of an actor: see [`Asker::enter`].
+    #[cfg(feature = "wire")]
+    pub(crate) fn enter(&self, slot: AtSlot, holder: &HolderRef) -> bool {
+        self.asker().is_none_or(|asker| asker.enter(slot, Some(holder)))
+    }
+
     /// Whether its asker has given up.
     pub(crate) fn is_withdrawn(&self) -> bool {
         self.asker().is_some_and(Asker::has_given_up)
     }
 
-    pub(crate) fn message_type(&self) -> &'static str {
+    /// The type of its message.
+    pub fn message_type(&self) -> &'static str {
         match &self.kind {
             Kind::Message(.., message) => message.message_type(),
             Kind::Ask(_, ask) => ask.message_type(),
@@ -265,6 +278,16 @@ pub(crate) trait DynMessage<A: Actor>: Send {
     fn asker(&self) -> Option<&dyn Asker> {
         None
     }
+
+    /// Itself, if it may leave the process.
+    fn far(&self) -> Option<&dyn FarMessage> {
+        None
+    }
+
+    /// The ask of a forwarded message that leaves the process.
+    fn into_far(self: Box<Self>) -> Option<Arc<dyn FarAsk>> {
+        None
+    }
 }
 
 /// The same for an ask, shared with its asker.
@@ -276,6 +299,8 @@ trait DynAsk<A: Actor>: Asker {
     fn keeps_alive(&self) -> bool;
     fn describe(&self) -> Option<String>;
     fn refuse(&self, error: &Error);
+    fn as_far(&self) -> &dyn FarAsk;
+    fn into_far(self: Arc<Self>) -> Arc<dyn FarAsk>;
 }
 
 #[cfg(test)]

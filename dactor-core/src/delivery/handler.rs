@@ -14,7 +14,7 @@ use pin_project_lite::pin_project;
 use crate::base::current::Until;
 use crate::base::label::Labelled;
 use crate::base::panic::{Panic, contain};
-use crate::delivery::access::Accepts;
+use crate::delivery::access::Handles;
 use crate::delivery::ask_state::Asker;
 use crate::delivery::completion::Handled;
 use crate::delivery::completion::{Continuation, DirectReply, End};
@@ -44,7 +44,7 @@ pub(crate) struct Alone<'a, A: Actor> {
     ctx: &'a mut Context<A>,
 }
 
-impl<A: Accepts<M>, M: Message> Callee<M> for Alone<'_, A> {
+impl<A: Handles<M>, M: Message> Callee<M> for Alone<'_, A> {
     #[inline(always)]
     fn begin(&mut self, headers: Headers, asker: Option<Arc<dyn Asker>>) {
         self.ctx.begin(headers, asker);
@@ -66,7 +66,7 @@ impl<A: Accepts<M>, M: Message> Callee<M> for Alone<'_, A> {
 /// Inlined, so that the running handler is created in place: it is large, and moving it would dominate the
 /// cost of a tell.
 #[inline(always)]
-pub(crate) fn handle<'a, A: Accepts<M>, M: Message, O: ReplyObligation<M::Reply> + 'a>(
+pub(crate) fn handle<'a, A: Handles<M>, M: Message, O: ReplyObligation<M::Reply> + 'a>(
     context: DispatchContext<'a, A>,
     message: M,
     headers: Headers,
@@ -97,7 +97,7 @@ fn handle_by<'a, C: Callee<M> + 'a, M: Message, O: ReplyObligation<M::Reply> + '
 
 /// The same for a told message. The receipt is dropped when the message has been handled.
 #[inline(always)]
-pub(crate) fn handle_told<'a, A: Accepts<M>, M: Message, D: Send + 'a>(
+pub(crate) fn handle_told<'a, A: Handles<M>, M: Message, D: Send + 'a>(
     context: DispatchContext<'a, A>,
     message: M,
     headers: Headers,

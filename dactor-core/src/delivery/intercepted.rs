@@ -38,7 +38,7 @@ pub(crate) fn intercept<'a, C: Callee<M> + 'a, M: Message, O: ReplyObligation<M:
     mut obligation: O,
 ) -> Running<'a> {
     let Route { target, behind, .. } = route;
-    let sender = headers.get::<Sender>().map(|Sender(pid)| *pid);
+    let sender = headers.get::<Sender>().and_then(Sender::id);
     let about = About { target, message: M::type_name(), mode, sender, behind, headers: Headers::NONE };
     // An interceptor is the actor's code, like the handler.
     let _entered = Entered::new(target.pid());

@@ -1,16 +1,17 @@
 use std::sync::Arc;
 
-use crate::delivery::access::Accepts;
+use crate::delivery::access::Handles;
 use crate::delivery::ask_state::{AskState, Sink};
 use crate::delivery::envelope::dispatch::{DispatchContext, Running};
 use crate::delivery::envelope::{Annotated, Envelope, Tell};
 use crate::delivery::handler::handle_told;
+use crate::delivery::incoming::Incoming;
 use crate::{Actor, Headers, Message};
 
 /// `M: SentTo<A>` holds when `A` handles `M`. Blanket-implemented; do not implement it yourself.
 ///
-/// It exists for better compiler errors: a bound `A: Accepts<M>` on the sending methods would be reported as
-/// a type mismatch when the actor has exactly one handler; this trait reports the missing handler by name.
+/// It exists for the compiler's sake: a bound `A: Handles<M>` on the sending methods would be reported as a type
+/// mismatch when the actor has exactly one handler; through this trait the missing handler is reported by name.
 #[diagnostic::on_unimplemented(
     message = "the actor `{A}` does not handle the message `{Self}`",
     label = "no `Handler<{Self}>` for `{A}`",
@@ -29,6 +30,10 @@ pub trait SentTo<A: Actor>: Message + sealed::Sealed<A> {
     where
         Self: Sized;
     #[doc(hidden)]
+    fn into_incoming(ask: Arc<Incoming<Self>>) -> Envelope<A>
+    where
+        Self: Sized;
+    #[doc(hidden)]
     fn into_forward(self, headers: Headers, asker: Arc<dyn Sink<Self::Reply>>) -> Envelope<A>
     where
         Self: Sized;
@@ -38,7 +43,7 @@ pub trait SentTo<A: Actor>: Message + sealed::Sealed<A> {
     fn handle_told<'a>(self, context: DispatchContext<'a, A>, receipt: impl Send + 'a) -> Running<'a>;
 }
 
-impl<A: Accepts<M>, M: Message> SentTo<A> for M {
+impl<A: Handles<M>, M: Message> SentTo<A> for M {
     fn into_tell(self, headers: Headers) -> Envelope<A> {
         Envelope::tell(self, headers)
     }
@@ -54,6 +59,10 @@ impl<A: Accepts<M>, M: Message> SentTo<A> for M {
         Envelope::ask(ask)
     }
 
+    fn into_incoming(ask: Arc<Incoming<M>>) -> Envelope<A> {
+        Envelope::incoming(ask)
+    }
+
     fn into_forward(self, headers: Headers, asker: Arc<dyn Sink<M::Reply>>) -> Envelope<A> {
         Envelope::forward(self, headers, asker)
     }
@@ -65,9 +74,9 @@ impl<A: Accepts<M>, M: Message> SentTo<A> for M {
 }
 
 mod sealed {
-    use crate::delivery::access::Accepts;
+    use crate::delivery::access::Handles;
     use crate::{Actor, Message};
 
     pub trait Sealed<A: Actor> {}
-    impl<A: Accepts<M>, M: Message> Sealed<A> for M {}
+    impl<A: Handles<M>, M: Message> Sealed<A> for M {}
 }

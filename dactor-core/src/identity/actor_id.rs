@@ -1,4 +1,5 @@
 mod error;
+mod path;
 
 use std::fmt;
 use std::str::FromStr;

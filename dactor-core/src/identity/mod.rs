@@ -2,6 +2,8 @@
 
 mod actor_id;
 mod correlation_id;
+#[cfg(feature = "serde")]
+pub(crate) mod external;
 mod node_id;
 #[cfg(feature = "serde")]
 pub(crate) mod text_serde;

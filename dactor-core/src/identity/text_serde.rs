@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::{Serialize, Serializer};
 
+use crate::identity::external;
 use crate::path::{ActorPath, ActorPathParser, ActorUid};
 use crate::{ActorId, CorrelationId, NodeId};
 
@@ -30,10 +31,11 @@ impl<'de> Deserialize<'de> for ActorPath {
     }
 }
 
-/// With its UID.
+/// With its UID; in a message for another process, with the address by which that reaches the actor.
 impl Serialize for ActorPath {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.to_serialization_format())
+        let external = external::of(self);
+        serializer.serialize_str(&external.as_ref().unwrap_or(self).to_serialization_format())
     }
 }
 

@@ -313,7 +313,7 @@ mod tests {
         let kept = Arc::new(Mutex::new(Headers::default()));
         let chain: [Arc<dyn Inbound>; 1] = [Arc::new(Keeps(kept.clone()))];
         let mut headers = Headers::default();
-        headers.insert(Sender(Pid::from_number(7)));
+        headers.insert(Sender::here(Pid::from_number(7)));
         let about = About {
             target: &Somebody,
             message: "Message",
@@ -323,6 +323,6 @@ mod tests {
             headers: Headers::NONE,
         };
         InboundGuard::new(&chain, about, headers).complete(Ok(None), &mut Headers::default()).unwrap();
-        assert_eq!(kept.lock().unwrap().get(), Some(&Sender(Pid::from_number(7))));
+        assert_eq!(kept.lock().unwrap().get(), Some(&Sender::here(Pid::from_number(7))));
     }
 }

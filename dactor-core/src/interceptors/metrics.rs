@@ -81,6 +81,8 @@ fn observe(event: &Event) {
                 StopReason::Drained => "drained",
                 StopReason::Killed => "killed",
                 StopReason::Failed(_) => "failed",
+                StopReason::Unreachable => "unreachable",
+                StopReason::Unknown => "unknown",
             };
             counter!("dactor_actors_stopped_total", "actor_type" => *actor_type, "reason" => reason)
                 .increment(1);

@@ -1,8 +1,11 @@
 //! The core of an actor: the state shared by all its refs.
 
 mod dyn_actor;
+mod far;
 mod meta;
+pub(crate) mod place;
 mod refusal;
+pub(crate) mod route;
 mod sending;
 
 use std::any::{Any, type_name};
@@ -14,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::span;
 
 pub(crate) use self::dyn_actor::DynActor;
+pub(crate) use self::far::{Observed, wait};
 pub(crate) use self::meta::{ActorMeta, Identity};
 pub(crate) use self::refusal::Delivered;
 use crate::base::current::Entered;
@@ -81,11 +85,11 @@ impl<A: Actor> Labelled for ActorCore<A> {
     }
 
     fn uid(&self) -> ActorUid {
-        ActorUid::new(self.meta.pid().get())
+        self.meta.uid()
     }
 
     fn address(&self) -> &ActorPathParts {
-        self.meta.system().parts()
+        self.meta.address()
     }
 
     fn actor_type(&self) -> &'static str {
@@ -129,7 +133,15 @@ impl<A: Actor> Holder for ActorCore<A> {
     }
 
     fn withdraw(&self, give_up: &mut dyn FnMut() -> Option<Slot>) {
-        self.meta.wake(self.mailbox.withdraw(give_up));
+        if self.meta.is_far() {
+            give_up();
+        } else {
+            self.meta.wake(self.mailbox.withdraw(give_up));
+        }
+    }
+
+    fn asker_gone(&self) {
+        self.route().into_iter().for_each(|route| route.asker_gone());
     }
 }
 

@@ -66,7 +66,10 @@ impl From<&StopReason> for Exit {
         match reason {
             StopReason::Failed(error) => Self::Failed(error.clone()),
             StopReason::Killed => Self::Killed,
-            StopReason::Stopped | StopReason::Drained => Self::Normal,
+            // The last two are of actors elsewhere, which have no cell.
+            StopReason::Stopped | StopReason::Drained | StopReason::Unreachable | StopReason::Unknown => {
+                Self::Normal
+            }
         }
     }
 }

@@ -29,10 +29,9 @@ impl Ended {
         self.reason.get()
     }
 
-    /// Sets the reason.
-    pub(crate) fn set(&self, reason: StopReason) {
-        // An actor ends once.
-        let _ = self.reason.set(reason);
+    /// The actor has ended. `false` when it was said before.
+    pub(crate) fn set(&self, reason: StopReason) -> bool {
+        self.reason.set(reason).is_ok()
     }
 
     /// Wakes the waiters, after the watchers were notified.

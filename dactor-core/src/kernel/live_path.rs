@@ -6,17 +6,21 @@
 use smallvec::SmallVec;
 
 use crate::base::text::shown;
+use crate::base::uid::uid_of;
 use crate::kernel::actor_core::{ActorMeta, DynActor};
+use crate::path::ActorPath;
 use crate::path::canonical::{Name, of_actor};
-use crate::path::{ActorPath, ActorUid};
 use crate::{Error, ErrorKind, Pid, Result};
 
 /// Longest path of a live actor, in bytes: it must parse back with any UID appended.
 const LONGEST: usize = ActorPath::LONGEST - "#18446744073709551615".len();
 
 impl ActorMeta {
-    /// The actor's path, with its id as the UID: ids are never reused.
+    /// The actor's path, with its UID.
     pub(crate) fn path(&self) -> ActorPath {
+        if let Some(place) = self.far() {
+            return place.path().clone();
+        }
         let mut lineage: SmallVec<[&Self; 8]> = SmallVec::new();
         let mut next = Some(self);
         while let Some(meta) = next {
@@ -25,7 +29,7 @@ impl ActorMeta {
         }
         let names = lineage.iter().rev().map(|meta| name_of(meta.name().map(|name| &**name), meta.pid()));
         let length = self.path_length();
-        of_actor(self.system().parts(), self.guardian(), names, length, ActorUid::new(self.pid().get()))
+        of_actor(self.system().parts(), self.guardian(), names, length, uid_of(self.pid()))
     }
 }
 

@@ -139,7 +139,11 @@ impl<A: Actor> ActorTask<A> {
         let ending = match reason {
             StopReason::Killed => return reason,
             StopReason::Drained => Ending::Drain,
-            StopReason::Stopped | StopReason::Failed(_) => Ending::Stop,
+            StopReason::Stopped
+            | StopReason::Failed(_)
+            // Only of actors elsewhere.
+            | StopReason::Unreachable
+            | StopReason::Unknown => Ending::Stop,
         };
         if self.teardown.has_children() && Box::pin(self.stop_children(ending)).await.is_err() {
             return StopReason::Killed;

@@ -119,6 +119,13 @@ impl<T: Item> Mailbox<T> {
         Self { inner: Mutex::new(inner), signals: AtomicU8::new(Ending::None as u8) }
     }
 
+    /// The mailbox of an actor that lives elsewhere: it refuses every message.
+    pub(crate) fn elsewhere() -> Self {
+        let mailbox = Self::new(None);
+        mailbox.lock().open = false;
+        mailbox
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner<T>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }

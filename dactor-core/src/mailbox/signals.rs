@@ -2,8 +2,8 @@
 
 use super::wakeup::{WakeOn, Wakeup};
 use super::{Inner, Item, Mailbox};
-use crate::Priority;
 use crate::base::sync::atomic::Ordering;
+use crate::{End, Priority};
 
 /// How an actor has been asked to end. A stronger request replaces a weaker one, never the reverse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,6 +13,16 @@ pub(crate) enum Ending {
     Drain,
     Stop,
     Kill,
+}
+
+impl From<End> for Ending {
+    fn from(how: End) -> Self {
+        match how {
+            End::Drain => Self::Drain,
+            End::Stop => Self::Stop,
+            End::Kill => Self::Kill,
+        }
+    }
 }
 
 impl Ending {

@@ -1,6 +1,8 @@
 use crate::message::access::Access;
+use crate::message::items::FarStreams;
 use crate::message::mode::Mode;
 use crate::message::priority::Priority;
+use crate::message::wire::Wire;
 
 /// A message that can be sent to an actor.
 ///
@@ -10,7 +12,7 @@ use crate::message::priority::Priority;
     label = "not a message",
     note = "write `#[derive(Message)]` on `{Self}`, and `#[message(reply = Type)]` if it is answered"
 )]
-pub trait Message: Send + 'static {
+pub trait Message: Sized + Send + 'static {
     /// The reply type; `()` for a message without a reply.
     type Reply: Send + 'static;
 
@@ -28,14 +30,17 @@ pub trait Message: Send + 'static {
     /// [`Context::cancelled`](crate::Context::cancelled). Set by `#[message(abort)]` on the derive.
     const ABORT: bool = false;
 
-    /// Whether it never leaves the process: because it holds a file handle, say, or a secret. Sending it to an actor of another
-    /// process is an error. It has no effect while all actors of a system are in one process. `#[message(local)]` on the derive sets
-    /// it.
+    /// Whether it never leaves the process: because it holds a file handle, say, or a secret. Sending it to an actor of
+    /// another process is an error, [`NotRemotable`](crate::ErrorKind::NotRemotable). `#[message(local)]` on the derive sets it.
     const LOCAL_ONLY: bool = false;
 
     /// Whether it counts as activity for [`Context::idle_timeout`](crate::Context::idle_timeout): a probe or a request for
     /// statistics should not keep an actor alive. `#[message(no_keep_alive)]` on the derive clears it.
     const KEEP_ALIVE: bool = true;
+
+    /// Its form outside of the process; `None` for a message that stays inside. `#[message(wire = "bank.Deposit")]` on the
+    /// derive sets it.
+    const WIRE: Option<Wire<Self>> = None;
 
     /// The message as text for dead letters; `None` by default, because messages may hold secrets.
     /// `#[message(debug)]` on the derive uses its `Debug` text.
@@ -51,6 +56,12 @@ pub trait Message: Send + 'static {
     /// The mode of a send with a waiting caller.
     #[doc(hidden)]
     const MODE: Mode = Mode::Ask;
+
+    /// The streams that come with it, when it leaves the process.
+    #[doc(hidden)]
+    fn into_streams(self) -> FarStreams {
+        FarStreams::default()
+    }
 
     /// The name in errors and events.
     #[doc(hidden)]

@@ -1,4 +1,5 @@
 use crate::message::priority::Priority;
+use crate::message::wire::StreamWire;
 
 /// A request that is answered by a stream of items: 1 → n.
 ///
@@ -8,7 +9,7 @@ use crate::message::priority::Priority;
     message = "`{Self}` is not a request for a stream of items",
     note = "write `#[derive(Expand)] #[message(item = Type)]` on `{Self}`"
 )]
-pub trait Expand: Send + 'static {
+pub trait Expand: Sized + Send + 'static {
     /// The items of the stream.
     type Item: Send + 'static;
 
@@ -20,6 +21,9 @@ pub trait Expand: Send + 'static {
 
     /// Whether the request counts as activity: see [`Message::KEEP_ALIVE`](crate::Message::KEEP_ALIVE). Items do not.
     const KEEP_ALIVE: bool = true;
+
+    /// Its form outside of the process, with that of its items; `None` for a request that stays inside.
+    const WIRE: Option<StreamWire<Self, (), Self::Item>> = None;
 
     /// The request as text for dead letters: see [`Message::describe`](crate::Message::describe).
     fn describe(&self) -> Option<String> {
@@ -36,7 +40,7 @@ pub trait Expand: Send + 'static {
     message = "`{Self}` is not a request with a stream of items",
     note = "write `#[derive(Reduce)] #[message(item = Type, reply = Type)]` on `{Self}`"
 )]
-pub trait Reduce: Send + 'static {
+pub trait Reduce: Sized + Send + 'static {
     /// The items that come with the request.
     type Item: Send + 'static;
     /// The reply type.
@@ -50,6 +54,9 @@ pub trait Reduce: Send + 'static {
 
     /// Whether the request counts as activity: see [`Message::KEEP_ALIVE`](crate::Message::KEEP_ALIVE). Items do not.
     const KEEP_ALIVE: bool = true;
+
+    /// Its form outside of the process, with that of its items; `None` for a request that stays inside.
+    const WIRE: Option<StreamWire<Self, Self::Item, Self::Reply>> = None;
 
     /// The request as text for dead letters: see [`Message::describe`](crate::Message::describe).
     fn describe(&self) -> Option<String> {
@@ -67,7 +74,7 @@ pub trait Reduce: Send + 'static {
     message = "`{Self}` is not a request that transforms a stream of items",
     note = "write `#[derive(Transform)] #[message(input = Type, output = Type)]` on `{Self}`"
 )]
-pub trait Transform: Send + 'static {
+pub trait Transform: Sized + Send + 'static {
     /// The items that come with the request.
     type Input: Send + 'static;
     /// The items of the answer.
@@ -81,6 +88,9 @@ pub trait Transform: Send + 'static {
 
     /// Whether the request counts as activity: see [`Message::KEEP_ALIVE`](crate::Message::KEEP_ALIVE). Items do not.
     const KEEP_ALIVE: bool = true;
+
+    /// Its form outside of the process, with that of its items; `None` for a request that stays inside.
+    const WIRE: Option<StreamWire<Self, Self::Input, Self::Output>> = None;
 
     /// The request as text for dead letters: see [`Message::describe`](crate::Message::describe).
     fn describe(&self) -> Option<String> {

@@ -42,11 +42,39 @@ pub(crate) fn escaped_length(name: &str) -> usize {
     name.bytes().map(|byte| if is_plain(byte) { 1 } else { 3 }).sum()
 }
 
+/// The segment that stands for any text but the empty one: also for one that could not be the name of an actor, because it
+/// means something else in a path.
+pub(crate) fn escape_any(text: &str) -> Cow<'_, str> {
+    match text {
+        "." => Cow::Borrowed("~2E"),
+        ".." => Cow::Borrowed("~2E~2E"),
+        _ => match text.strip_prefix('$') {
+            Some(rest) => Cow::Owned(format!("~24{}", escape(rest))),
+            None => escape(text),
+        },
+    }
+}
+
+/// The text that a segment of [`escape_any`] stands for.
+pub(crate) fn unescape_any(segment: &str) -> Option<Cow<'_, str>> {
+    if segment.bytes().all(is_plain) {
+        return (escape_any(segment) == segment).then_some(Cow::Borrowed(segment));
+    }
+    let text = decoded(segment)?;
+    (escape_any(&text) == segment).then_some(Cow::Owned(text))
+}
+
 /// The name of an escaped segment; `None` unless it is exactly as [`escape`] writes it.
 pub(crate) fn unescape(segment: &str) -> Option<Cow<'_, str>> {
     if segment.bytes().all(is_plain) {
         return Some(Cow::Borrowed(segment));
     }
+    let name = decoded(segment)?;
+    (escape(&name) == segment).then_some(Cow::Owned(name))
+}
+
+/// The text behind the escapes.
+fn decoded(segment: &str) -> Option<String> {
     let bytes = segment.as_bytes();
     let mut name = Vec::with_capacity(bytes.len());
     let mut at = 0;
@@ -59,8 +87,7 @@ pub(crate) fn unescape(segment: &str) -> Option<Cow<'_, str>> {
             at += 1;
         }
     }
-    let name = String::from_utf8(name).ok()?;
-    (escape(&name) == segment).then_some(Cow::Owned(name))
+    String::from_utf8(name).ok()
 }
 
 #[cfg(test)]

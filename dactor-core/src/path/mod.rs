@@ -43,6 +43,7 @@ mod segment;
 mod selection;
 mod uid;
 mod uri;
+mod virtual_actor;
 
 pub use actor_path::ActorPath;
 pub use authority::{AuthorityError, AuthorityReason, PathAuthority};

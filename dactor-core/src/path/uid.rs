@@ -5,6 +5,9 @@ use std::fmt;
 pub struct ActorUid(u64);
 
 impl ActorUid {
+    /// No particular incarnation: the UID of a virtual actor, whose path has none.
+    pub const ANY: Self = Self(0);
+
     /// The incarnation with this number.
     pub fn new(number: u64) -> Self {
         Self(number)

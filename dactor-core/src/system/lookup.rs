@@ -27,8 +27,8 @@ impl System {
         let node = path.segments().try_fold(Node::Root, |node, name| tree.child(&node, name.as_str(), None));
         let actor = node.and_then(Node::into_actor).ok_or_else(|| error(ErrorKind::NoSuchActor))?;
         match path.uid() {
-            Some(uid) if uid.get() != actor.pid().get() => {
-                Err(error(ErrorKind::WrongIncarnation).with("incarnation", actor.pid()))
+            Some(uid) if uid != actor.uid() => {
+                Err(error(ErrorKind::WrongIncarnation).with("incarnation", actor.uid()))
             }
             _ => Ok(AnyActorRef::new(actor)),
         }

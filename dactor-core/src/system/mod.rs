@@ -2,6 +2,7 @@
 
 pub(crate) mod config;
 pub(crate) mod event;
+pub(crate) mod far;
 pub(crate) mod get_or_spawn;
 pub(crate) mod lookup;
 pub(crate) mod phases;

@@ -12,9 +12,11 @@ use tokio::sync::Notify;
 
 pub use self::builder::SystemBuilder;
 use crate::base::current::{self, awaits_itself};
+use crate::base::origin::Locate;
 use crate::base::random::Random;
 use crate::interceptor::chain::Chain;
 use crate::kernel::actor_core::DynActor;
+use crate::kernel::actor_core::place::FarTable;
 use crate::kernel::backend::Backend;
 use crate::kernel::registry::{Refused, Registration, Registry};
 use crate::mailbox::bound::Limit;
@@ -24,8 +26,8 @@ use crate::system::event::Events;
 use crate::system::phases::Phases;
 use crate::system::shutdown_state::ShutdownState;
 use crate::{
-    Actor, ActorRef, ActorSystemConfig, DeadLetterFeed, Error, ErrorKind, Inbound, IntoActor, Outbound, Pid,
-    Result, Spawn, Supervision,
+    Actor, ActorPath, ActorRef, ActorSystemConfig, DeadLetterFeed, Error, ErrorKind, Inbound, IntoActor,
+    Outbound, Pid, Result, Spawn, Supervision,
 };
 
 /// A system of actors on one backend. Cheap to clone; all clones are the same system.
@@ -39,6 +41,7 @@ pub struct System {
 
 struct Inner {
     parts: ActorPathParts,
+    incarnation: u64,
     /// The length of the address in a path.
     address_length: usize,
     /// The default guardian for spawns.
@@ -58,6 +61,7 @@ struct Inner {
     shutdown_state: ShutdownState,
     events: Events,
     registry: Registry,
+    far: FarTable,
     random: Random,
     /// Notified when an actor has started.
     starts: Arc<Notify>,
@@ -77,6 +81,12 @@ impl System {
     /// The common prefix of its actors' paths: scheme, name, host and port.
     pub fn parts(&self) -> &ActorPathParts {
         &self.inner.parts
+    }
+
+    /// Which system of those that have used its address this is: two that are built one after the other, in one process
+    /// or in two, have different ones, and the later one has the greater (by the clock of the machine).
+    pub fn incarnation(&self) -> u64 {
+        self.inner.incarnation
     }
 
     /// The backend that runs the actors of this system.
@@ -239,6 +249,11 @@ impl System {
         &self.inner.random
     }
 
+    /// The actors elsewhere that this system has refs to.
+    pub(crate) fn far(&self) -> &FarTable {
+        &self.inner.far
+    }
+
     pub(crate) fn registry(&self) -> &Registry {
         &self.inner.registry
     }
@@ -267,6 +282,12 @@ impl System {
             };
             error.with("system", self.name())
         })
+    }
+}
+
+impl Locate for Inner {
+    fn locate(&self, pid: Pid) -> Option<ActorPath> {
+        self.registry.by_number(pid).map(|actor| actor.path())
     }
 }
 

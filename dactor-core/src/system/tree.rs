@@ -89,7 +89,7 @@ impl ActorTree for LiveTree<'_> {
             (None, Node::Guardian(guardian)) => self.0.registry().get(*guardian, &unescape(name)?),
             (None, Node::Actor(actor)) => actor.meta().family().child(&unescape(name)?),
         };
-        child.filter(|child| uid.is_none_or(|uid| uid.get() == child.pid().get())).map(Node::Actor)
+        child.filter(|child| uid.is_none_or(|uid| uid == child.uid())).map(Node::Actor)
     }
 
     fn children(&self, node: &Node, pattern: &SegmentPattern) -> Vec<Node> {

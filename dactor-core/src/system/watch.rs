@@ -2,6 +2,7 @@
 
 use crate::actor::context::check_watch;
 use crate::actor::watch::WatchRequest;
+use crate::kernel::actor_core::Observed;
 use crate::{ActorPath, ActorRef, Handler, Result, System, Terminated, Watchable};
 
 impl System {
@@ -23,8 +24,9 @@ impl System {
     ///
     /// # Errors
     ///
-    /// [`InvalidWatch`](crate::ErrorKind::InvalidWatch) when an actor would watch itself, and
-    /// [`Stopped`](crate::ErrorKind::Stopped) when the watcher is stopping or has stopped.
+    /// [`InvalidWatch`](crate::ErrorKind::InvalidWatch) for an actor that would watch itself, and [`Stopped`](crate::ErrorKind::Stopped) when
+    /// the watcher is stopping or has stopped. A watcher that lives elsewhere, and a virtual actor as the target, are
+    /// [`Unsupported`](crate::ErrorKind::Unsupported).
     pub fn watch<A: Handler<Terminated>>(
         &self,
         watcher: &ActorRef<A>,
@@ -32,7 +34,7 @@ impl System {
     ) -> Result<()> {
         let target = target.to_any();
         check_watch(watcher, &target)?;
-        let request = WatchRequest::envelope(target.into_erased());
+        let request = WatchRequest::envelope(Observed::new(target.into_erased())?);
         watcher.core.notify(request).map_err(|_| watcher.core.stopped(std::any::type_name::<Terminated>()))
     }
 

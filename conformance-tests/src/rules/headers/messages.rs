@@ -162,7 +162,7 @@ async fn hooks(rule: RuleContext) {
     let (journal, gate, system) = (Journal::new(), Gate::new(), rule.system());
     let seen = journal.clone();
     let recorder = RecordingInterceptor::new("a", &Journal::new()).decide(move |delivery| {
-        let sender = delivery.headers().get::<Sender>().map(|Sender(pid)| *pid);
+        let sender = delivery.headers().get::<Sender>().and_then(Sender::id);
         assert_eq!(sender, delivery.sender());
         seen.note(sender.is_some());
         Verdict::Continue

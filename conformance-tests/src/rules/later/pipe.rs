@@ -111,7 +111,7 @@ async fn piped_without_room(rule: RuleContext) {
         let gate = busy(&rule, &scripted).await;
         scripted.tell(note(&journal, "waits")).unwrap();
         result.open();
-        rule.soon("the result is in the mailbox", until(|| scripted.queued() == 2)).await;
+        rule.soon("the result is in the mailbox", until(|| scripted.queued() == Some(2))).await;
         gate.open();
         rule.soon("the piped message arrives", journal.wait_for("piped")).await;
         assert_eq!(journal.entries(), ["waits", "piped"], "{overflow:?}");
@@ -161,7 +161,7 @@ async fn piped_over_restart(rule: RuleContext) {
     scripted.tell(fails).unwrap();
     rule.soon("the actor is busy", gate.reached()).await;
     result.open();
-    rule.soon("the result is in the mailbox", until(|| scripted.queued() == 1)).await;
+    rule.soon("the result is in the mailbox", until(|| scripted.queued() == Some(1))).await;
     gate.open();
     rule.soon("the actor continues", scripted.ask(reply_with(1))).await.unwrap();
     assert_eq!(

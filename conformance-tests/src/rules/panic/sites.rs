@@ -279,7 +279,7 @@ async fn one(rule: &RuleContext, site: PanicSite, directive: Directive, asked: b
     } else {
         // The interceptor panics for this message, too.
         let _ = rule.soon(&format!("{case}: the actor continues"), actor.ask(CountHandled)).await;
-        assert!(actor.is_alive(), "{case}");
+        assert!(actor.is_alive() == Some(true), "{case}");
     }
     let (told, when_asked) = expected.events;
     let failures = events.journal().count("failed PanicAt");

@@ -4,7 +4,7 @@ use std::any::type_name;
 use std::future::IntoFuture;
 use std::sync::{Arc, Mutex};
 
-use dactor_core::path::{ActorPathScheme, ActorUid, Guardian, PathAuthority};
+use dactor_core::path::{ActorPathScheme, Guardian, PathAuthority};
 use dactor_core::testkit::{Gate, Journal};
 use dactor_core::{
     Actor, ActorPath, ActorRef, ActorSystemConfig, Context, ErrorKind, Event, Handler, Message, Outcome,
@@ -130,7 +130,7 @@ fn parsed(text: &str) -> ActorPath {
 fn assert_found<A: Actor>(system: &System, actor: &ActorRef<A>, text: &str) {
     let path = actor.path();
     assert_eq!(path.to_string(), text);
-    assert_eq!(path.uid(), Some(ActorUid::new(actor.id().get())));
+    assert_eq!(path.uid(), Some(actor.uid()));
     for text in [text, &path.to_serialization_format()] {
         assert_eq!(parsed(text), path);
         assert_eq!(system.actor_at::<A>(&parsed(text)).ok().as_ref(), Some(actor), "{text}");

@@ -160,7 +160,10 @@ async fn members_only(rule: RuleContext) {
         })
         .await;
         assert_eq!(other.ask(Note(0)).await.unwrap_err().kind(), ErrorKind::Stopped);
-        assert!(other.is_alive() && !shutdown.is_finished(), "an idle actor may still be needed");
+        assert!(
+            other.is_alive() == Some(true) && !shutdown.is_finished(),
+            "an idle actor may still be needed"
+        );
         gate.open();
         rule.soon("the shutdown returns", shutdown).await.unwrap().unwrap();
         let heard: Vec<_> = heard.entries().into_iter().filter(|entry| entry != "0").collect();
@@ -205,7 +208,10 @@ async fn endless(mut rule: RuleContext) {
     for _ in 0..39 {
         rule.clock().advance(SECOND / 10).await;
     }
-    assert!(idle.is_alive() && one.is_alive() && two.is_alive(), "half of the grace period is not over");
+    assert!(
+        idle.is_alive() == Some(true) && one.is_alive() == Some(true) && two.is_alive() == Some(true),
+        "half of the grace period is not over"
+    );
     for _ in 0..10 {
         rule.clock().advance(SECOND / 10).await;
     }

@@ -55,7 +55,7 @@ async fn escalation(rule: RuleContext) {
                         1,
                         "{case}"
                     );
-                    assert!(d.is_alive() && top.is_alive(), "{case}");
+                    assert!(d.is_alive() == Some(true) && top.is_alive() == Some(true), "{case}");
                 }
                 Directive::Restart => {
                     rule.soon("the parent is restarted", journal.wait_for("p restart: ChildFailed")).await;
@@ -85,7 +85,7 @@ async fn escalation(rule: RuleContext) {
                             "{case}"
                         );
                     }
-                    assert!(top.is_alive(), "{case}");
+                    assert!(top.is_alive() == Some(true), "{case}");
                 }
                 _ => {
                     let reason = rule.soon("the top ends", top.wait()).await.unwrap();

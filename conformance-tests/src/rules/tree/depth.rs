@@ -82,7 +82,7 @@ async fn hang_in_line(mut rule: RuleContext) {
             rule.clock().advance(10 * MILLI).await;
         }
         assert_eq!(journal.entries(), ["stopped 1", "stopped 3", "stopped 5", "stopped 7", "stopped 9"]);
-        assert!(!top.is_alive() && system.actor_count() == 0);
+        assert!(top.is_alive() == Some(false) && system.actor_count() == 0);
         if shut_down {
             let error = shutdown.await.unwrap().unwrap_err();
             let killed = error.get("did not stop").unwrap();

@@ -97,7 +97,7 @@ async fn names(rule: RuleContext) {
             child
         );
     }
-    assert!(!first.is_alive());
+    assert!(first.is_alive() == Some(false));
 }
 
 async fn too_late(rule: RuleContext) {

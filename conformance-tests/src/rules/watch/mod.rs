@@ -19,7 +19,7 @@ fn of_watcher(journal: &Journal) -> Vec<String> {
 /// Waits until this many messages are queued.
 async fn queued(rule: &RuleContext, what: &str, actor: &ActorRef<TreeActor>, count: usize) {
     rule.soon(what, async {
-        while actor.queued() < count {
+        while actor.queued() < Some(count) {
             tokio::task::yield_now().await;
         }
     })

@@ -42,7 +42,11 @@ impl Actor for ReasonReader {
 
 impl Handler<Terminated> for ReasonReader {
     async fn handle(&mut self, _: Terminated, _: &mut Context<Self>) -> Outcome<()> {
-        self.journal.note(format!("{} {}", self.target.is_alive(), self.target.stop_reason().is_some()));
+        self.journal.note(format!(
+            "{} {}",
+            self.target.is_alive() == Some(true),
+            self.target.stop_reason().is_some()
+        ));
         Ok(())
     }
 }
@@ -170,7 +174,7 @@ async fn last(rule: RuleContext) {
         other.tell(SendBurst(watcher.clone())).unwrap();
         let _ = rule.soon("the other actor ends", other.wait()).await;
         let notified = async {
-            while watcher.queued() < 31 {
+            while watcher.queued() < Some(31) {
                 tokio::task::yield_now().await;
             }
         };

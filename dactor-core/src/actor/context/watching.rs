@@ -1,8 +1,6 @@
-use std::sync::Arc;
-
 use crate::actor::watch::Watching;
 use crate::base::label::is_same_actor;
-use crate::kernel::actor_core::DynActor;
+use crate::kernel::actor_core::Observed;
 use crate::{
     Actor, ActorPath, ActorRef, AnyActorRef, Context, Error, ErrorKind, Handler, Result, Terminated,
     Watchable,
@@ -39,19 +37,20 @@ impl<A: Actor> Context<A> {
     ///
     /// # Errors
     ///
-    /// [`InvalidWatch`](ErrorKind::InvalidWatch): an actor cannot watch itself.
+    /// [`InvalidWatch`](ErrorKind::InvalidWatch): an actor that watched itself would never hear of its end. For an actor that
+    /// lives elsewhere, the error of its route: [`Unsupported`](ErrorKind::Unsupported) for a virtual actor, which has no end.
     pub fn watch(&mut self, other: &(impl Watchable + ?Sized)) -> Result<()>
     where
         A: Handler<Terminated>,
     {
         let other = other.to_any();
         check_watch(&self.myself, &other)?;
-        self.begin_watch(other.into_erased());
+        self.begin_watch(Observed::new(other.into_erased())?);
         Ok(())
     }
 
     /// Begins to watch another actor than this one.
-    pub(crate) fn begin_watch(&mut self, other: Arc<dyn DynActor>)
+    pub(crate) fn begin_watch(&mut self, other: Observed)
     where
         A: Handler<Terminated>,
     {
@@ -93,6 +92,10 @@ impl<A: Actor> Context<A> {
 pub(crate) fn check_watch<A: Actor>(watcher: &ActorRef<A>, target: &AnyActorRef) -> Result<()> {
     if is_same_actor(watcher, &**target.erased()) {
         return Err(Error::new(ErrorKind::InvalidWatch).about(watcher));
+    }
+    if watcher.core.meta.is_far() {
+        let error = Error::new(ErrorKind::Unsupported).about(watcher).with("call", "watch");
+        return Err(error.with("because", "the watcher lives elsewhere: let it watch in its own code"));
     }
     Ok(())
 }

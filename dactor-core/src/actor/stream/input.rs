@@ -60,6 +60,10 @@ impl<T: Send + 'static> Input<T> {
         self.hooks = Some(hooks);
     }
 
+    pub(super) fn into_rx(self) -> (Rx<T>, &'static str) {
+        (self.rx, self.request)
+    }
+
     /// The next item; `None` after the last one.
     ///
     /// # Errors

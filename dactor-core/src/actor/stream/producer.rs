@@ -90,6 +90,14 @@ impl<T: Send + 'static> Producer<T> {
         refused
     }
 
+    pub(super) fn tx(&self) -> &Tx<T> {
+        &self.tx
+    }
+
+    pub(super) fn request(&self) -> &'static str {
+        self.request
+    }
+
     pub(crate) fn any(&self) -> Arc<dyn AnyStream> {
         self.tx.any()
     }

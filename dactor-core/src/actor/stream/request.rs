@@ -5,14 +5,16 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+use crate::actor::stream::far::{self, NOTHING, wire_of};
 use crate::base::label::Labelled;
 use crate::delivery::access::{Dispatch, MakeHooks};
 use crate::delivery::channel::AnyStream;
 use crate::message::access::Access;
+use crate::message::items::FarStreams;
 use crate::message::mode::Mode;
 use crate::{
-    Actor, Context, Direction, Expand, ExpandHandler, Input, Message, Outcome, Priority, Producer, Reduce,
-    ReduceHandler, Transform, TransformHandler,
+    Actor, Context, Direction, Error, ErrorKind, Expand, ExpandHandler, Input, Message, Outcome, Priority,
+    Producer, Reduce, ReduceHandler, Transform, TransformHandler, Wire, WireCodec,
 };
 
 /// The access mode of stream requests.
@@ -22,7 +24,7 @@ pub enum Streaming {}
 impl Access for Streaming {}
 
 macro_rules! request {
-    ($(#[$doc:meta])* $name:ident: $message:ident, $mode:ident, $reply:ty, {$($part:ident: $type:ty),*}) => {
+    ($(#[$doc:meta])* $name:ident: $message:ident, $mode:ident, $reply:ty, |$wire:ident| $reply_codec:expr, $streams:expr, {$($part:ident: $type:ty),*}) => {
         $(#[$doc])*
         pub struct $name<M: $message> {
             pub(crate) message: M,
@@ -45,6 +47,21 @@ macro_rules! request {
             const KEEP_ALIVE: bool = M::KEEP_ALIVE;
             const MODE: Mode = Mode::$mode;
             const REPLY_IS_ANSWER: bool = matches!(Mode::$mode, Mode::Reduce);
+            const WIRE: Option<Wire<Self>> = match M::WIRE {
+                Some($wire) => Some(Wire::new(
+                    $wire.name(),
+                    WireCodec::new(
+                        |request: &Self, codec, buffer| wire_of(M::WIRE)?.request().encode(&request.message, codec, buffer),
+                        |_, _| Err(Error::new(ErrorKind::Unsupported).with("because", "a stream request is opened with its streams")),
+                    ),
+                    $reply_codec,
+                )),
+                None => None,
+            };
+
+            fn into_streams(self) -> FarStreams {
+                $streams(self)
+            }
 
             fn describe(&self) -> Option<String> {
                 self.message.describe()
@@ -65,16 +82,16 @@ macro_rules! request {
 
 request! {
     /// An [`Expand`] request with its producer: from [`ActorRef::expand`](crate::ActorRef::expand).
-    ExpandRequest: Expand, Expand, (), {out: Producer<M::Item>}
+    ExpandRequest: Expand, Expand, (), |wire| NOTHING, far::of_expand, {out: Producer<M::Item>}
 }
 request! {
     /// A [`Reduce`] request with its input: from [`ActorRef::reduce`](crate::ActorRef::reduce).
-    ReduceRequest: Reduce, Reduce, M::Reply, {input: Input<M::Item>}
+    ReduceRequest: Reduce, Reduce, M::Reply, |wire| wire.output(), far::of_reduce, {input: Input<M::Item>}
 }
 request! {
     /// A [`Transform`] request with its input and its producer: from
     /// [`ActorRef::transform`](crate::ActorRef::transform).
-    TransformRequest: Transform, Transform, (), {input: Input<M::Input>, out: Producer<M::Output>}
+    TransformRequest: Transform, Transform, (), |wire| NOTHING, far::of_transform, {input: Input<M::Input>, out: Producer<M::Output>}
 }
 
 impl<A: ExpandHandler<M>, M: Expand> Dispatch<A, ExpandRequest<M>> for Streaming {

@@ -1,17 +1,15 @@
 //! A watch requested from outside the watcher.
 
-use std::sync::Arc;
-
 use crate::delivery::envelope::dispatch::{DispatchContext, Running, skip};
 use crate::delivery::envelope::{DeliveryClass, DynMessage, Envelope};
-use crate::kernel::actor_core::DynActor;
+use crate::kernel::actor_core::Observed;
 use crate::{Handler, Message, Terminated};
 
 /// Asks an actor to watch another: only the watcher may change its list of watches, so this runs in its turn.
-pub(crate) struct WatchRequest(Arc<dyn DynActor>);
+pub(crate) struct WatchRequest(Observed);
 
 impl WatchRequest {
-    pub(crate) fn envelope<A: Handler<Terminated>>(target: Arc<dyn DynActor>) -> Envelope<A> {
+    pub(crate) fn envelope<A: Handler<Terminated>>(target: Observed) -> Envelope<A> {
         Envelope::new(DeliveryClass::Notice, Box::new(Self(target)))
     }
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::ActorRef;
 use crate::delivery::envelope::Envelope;
+use crate::kernel::actor_core::DynActor;
 use crate::path::Guardian;
 use crate::system::test_actors::{TestActor, child, system, test_actor};
 
@@ -18,6 +19,10 @@ fn end(actor: &Actor) {
     }
 }
 
+fn observed(actor: Actor) -> Observed {
+    Observed::new(actor).unwrap()
+}
+
 fn is_unwatched(actor: &Actor) -> bool {
     actor.meta.watchers().are_none()
 }
@@ -26,18 +31,18 @@ fn is_unwatched(actor: &Actor) -> bool {
 fn every_watcher_is_told_once() {
     let [one, two, target] = some();
     let (mut of_one, mut of_two) = (Watching::new(one.meta.pid()), Watching::new(two.meta.pid()));
-    of_one.begin(one.clone(), target.clone());
-    of_one.begin(one.clone(), target.clone());
-    of_two.begin(two.clone(), target.clone());
+    of_one.begin(one.clone(), observed(target.clone()));
+    of_one.begin(one.clone(), observed(target.clone()));
+    of_two.begin(two.clone(), observed(target.clone()));
     assert_eq!((one.mailbox.len(), two.mailbox.len()), (0, 0));
     end(&target);
     end(&target);
     assert_eq!((one.mailbox.len(), two.mailbox.len()), (1, 1));
-    of_one.begin(one.clone(), target.clone());
+    of_one.begin(one.clone(), observed(target.clone()));
     assert_eq!(one.mailbox.len(), 1, "the first notice is not handled yet");
     assert!(of_one.claim(target.meta.pid(), 1));
     assert!(!of_one.claim(target.meta.pid(), 1), "a notice is claimed once");
-    of_one.begin(one.clone(), target.clone());
+    of_one.begin(one.clone(), observed(target.clone()));
     assert_eq!(one.mailbox.len(), 2, "at once");
 }
 
@@ -46,11 +51,11 @@ fn a_notice_of_a_watch_that_was_given_up_is_not_wanted() {
     let [watcher, other, target] = some();
     let mut watching = Watching::new(watcher.meta.pid());
     assert!(!watching.end(target.meta.pid()));
-    watching.begin(watcher.clone(), target.clone());
+    watching.begin(watcher.clone(), observed(target.clone()));
     end(&target);
     assert!(watching.end(target.meta.pid()));
     assert!(!watching.claim(target.meta.pid(), 1));
-    watching.begin(watcher.clone(), target.clone());
+    watching.begin(watcher.clone(), observed(target.clone()));
     assert!(!watching.claim(target.meta.pid(), 1), "the old notice is not the new one");
     assert!(!watching.claim(other.meta.pid(), 2));
     assert!(watching.claim(target.meta.pid(), 2));
@@ -62,8 +67,8 @@ fn nothing_is_left_at_the_target() {
     let mut of_two = Watching::new(two.meta.pid());
     {
         let mut of_one = Watching::new(one.meta.pid());
-        of_one.begin(one.clone(), target.clone());
-        of_two.begin(two.clone(), target.clone());
+        of_one.begin(one.clone(), observed(target.clone()));
+        of_two.begin(two.clone(), observed(target.clone()));
         // One strong count for each place that holds it.
         assert_eq!(Arc::strong_count(&one), 2);
     }
@@ -80,7 +85,7 @@ fn children_are_forgotten_and_others_are_not() {
     let (own, ended, nephew) = (child(&watcher, None), child(&watcher, None), child(&stranger, None));
     let mut watching = Watching::new(watcher.meta.pid());
     for target in [&own, &ended, &nephew, &stranger] {
-        watching.begin(watcher.clone(), (*target).clone());
+        watching.begin(watcher.clone(), observed(target.clone()));
     }
     end(&ended);
     watching.end_children();
@@ -96,7 +101,7 @@ fn children_are_forgotten_and_others_are_not() {
 fn one_that_is_closed_is_not_told() {
     let [watcher, target, _] = some();
     let mut watching = Watching::new(watcher.meta.pid());
-    watching.begin(watcher.clone(), target.clone());
+    watching.begin(watcher.clone(), observed(target.clone()));
     let _ = watcher.mailbox.signal(crate::mailbox::Ending::Drain);
     end(&target);
     assert_eq!(watcher.mailbox.len(), 0);

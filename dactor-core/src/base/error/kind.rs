@@ -78,6 +78,14 @@ pub enum ErrorKind {
     WrongActorType,
     /// The path or selection belongs to another system, which this system cannot reach.
     Unresolved,
+    /// The other system is quarantined: this incarnation of it is not spoken to any more. Another one may come at its
+    /// address.
+    Quarantined,
+    /// The path and its UID are reserved: they were shown to another system or quarantined, and no actor may be meant by
+    /// them for now.
+    UidReserved,
+    /// The way to the other system was lost while the message was under way.
+    Disconnected,
     /// The system has been shut down: spawning fails.
     SystemShutDown,
     /// Some actors did not end within the grace period of the shutdown, or a phase was not completed.
@@ -92,6 +100,20 @@ pub enum ErrorKind {
     Backend,
     /// The backend, or this kind of call, does not support the operation.
     Unsupported,
+    /// The message cannot leave the process: it has no wire name. Derive it with `#[message(wire = "..")]`.
+    NotRemotable,
+    /// The actor does not accept this message from another process: see `Remote::accepts`.
+    UnknownMessage,
+    /// A wire name is empty, too long, or taken by another message of the same actor.
+    InvalidWireName,
+    /// A message, an item or a reply cannot be encoded.
+    EncodeFailed,
+    /// What came from another process is not the encoding of the message, item or reply that it should be.
+    DecodeFailed,
+    /// What came from another process is not a frame, or one of a later version of the protocol.
+    InvalidFrame,
+    /// A kind that this version does not know, from a newer version in another process. The context names it as `kind`.
+    Other,
 }
 
 impl ErrorKind {
@@ -131,6 +153,9 @@ impl ErrorKind {
             Self::WrongIncarnation => "another incarnation is at the path",
             Self::WrongActorType => "the actor is of another type",
             Self::Unresolved => "the path belongs to another system",
+            Self::Quarantined => "the other system is quarantined",
+            Self::UidReserved => "the UID of the path is reserved",
+            Self::Disconnected => "the way to the other system was lost",
             Self::SystemShutDown => "the system has been shut down",
             Self::ShutdownIncomplete => "the shutdown was incomplete",
             Self::InvalidPhase => "the phase of the shutdown is not valid",
@@ -138,6 +163,13 @@ impl ErrorKind {
             Self::NoBackend => "the system has no backend",
             Self::Backend => "the backend failed",
             Self::Unsupported => "this is not supported",
+            Self::NotRemotable => "the message cannot leave the process",
+            Self::UnknownMessage => "the actor does not accept this message from another process",
+            Self::InvalidWireName => "the wire name is not valid",
+            Self::EncodeFailed => "the value cannot be encoded",
+            Self::DecodeFailed => "the payload cannot be decoded",
+            Self::InvalidFrame => "the frame is not valid",
+            Self::Other => "an error of a kind that is not known here",
         }
     }
 }
@@ -156,7 +188,10 @@ impl ErrorKind {
             | Self::NoReply
             | Self::Unfinished
             | Self::AskCycle
+            | Self::Disconnected
             | Self::InterceptorPanicked => true,
+            // Another process says it better.
+            Self::Other => true,
             // The message was refused or withdrawn.
             Self::Stopped
             | Self::MailboxFull
@@ -170,7 +205,13 @@ impl ErrorKind {
             | Self::NoSuchActor
             | Self::WrongIncarnation
             | Self::WrongActorType
-            | Self::Unresolved => false,
+            | Self::Unresolved
+            | Self::Quarantined
+            | Self::UidReserved
+            | Self::NotRemotable
+            | Self::UnknownMessage
+            | Self::EncodeFailed
+            | Self::DecodeFailed => false,
             // Not about a message.
             Self::InvalidCapacity
             | Self::InvalidPriority
@@ -189,6 +230,8 @@ impl ErrorKind {
             | Self::NoRuntime
             | Self::NoBackend
             | Self::Backend
+            | Self::InvalidWireName
+            | Self::InvalidFrame
             | Self::Unsupported => false,
         }
     }
@@ -198,7 +241,12 @@ impl ErrorKind {
     /// Whether the error is temporary: see [`Error::is_temporary`](super::Error::is_temporary).
     pub(super) fn is_temporary(self) -> bool {
         match self {
-            Self::MailboxFull | Self::Overloaded | Self::RetryLater | Self::StashFull | Self::Timeout => true,
+            Self::MailboxFull
+            | Self::Overloaded
+            | Self::RetryLater
+            | Self::StashFull
+            | Self::Timeout
+            | Self::Disconnected => true,
             // The actor is gone, or failed on the message: a retry meets the same actor or none.
             Self::Stopped
             | Self::Interrupted
@@ -211,11 +259,14 @@ impl ErrorKind {
             | Self::WrongIncarnation
             | Self::WrongActorType
             | Self::Unresolved
+            | Self::Quarantined
+            | Self::UidReserved
             | Self::StartFailed
             | Self::NameTaken
             | Self::SystemShutDown
             | Self::ShutdownIncomplete
-            | Self::Backend => false,
+            | Self::Backend
+            | Self::Other => false,
             // The sender gave up, or an interceptor decided against the message.
             Self::AskerGone
             | Self::Detached
@@ -237,6 +288,12 @@ impl ErrorKind {
             | Self::InvalidPhase
             | Self::NoRuntime
             | Self::NoBackend
+            | Self::NotRemotable
+            | Self::UnknownMessage
+            | Self::InvalidWireName
+            | Self::EncodeFailed
+            | Self::DecodeFailed
+            | Self::InvalidFrame
             | Self::Unsupported => false,
         }
     }
@@ -263,9 +320,13 @@ impl ErrorKind {
             | Self::WrongIncarnation
             | Self::WrongActorType
             | Self::Unresolved
+            | Self::Quarantined
+            | Self::UidReserved
+            | Self::Disconnected
             | Self::SystemShutDown
             | Self::ShutdownIncomplete
-            | Self::Backend => true,
+            | Self::Backend
+            | Self::Other => true,
             Self::Cancelled
             | Self::ConsumerGone
             | Self::Rejected
@@ -276,6 +337,10 @@ impl ErrorKind {
             | Self::AskedItself
             | Self::AskCycle
             | Self::NoRuntime
+            | Self::NotRemotable
+            | Self::UnknownMessage
+            | Self::EncodeFailed
+            | Self::DecodeFailed
             | Self::Unsupported => false,
             // No ask ends with these.
             Self::InvalidCapacity
@@ -286,6 +351,8 @@ impl ErrorKind {
             | Self::InvalidName
             | Self::InvalidPath
             | Self::InvalidPhase
+            | Self::InvalidWireName
+            | Self::InvalidFrame
             | Self::NoBackend => false,
         }
     }
@@ -298,71 +365,4 @@ impl fmt::Display for ErrorKind {
 }
 
 #[cfg(test)]
-mod tests {
-    use ErrorKind as K;
-
-    use super::*;
-
-    /// Every kind, in order: whether a handler may have seen the message, whether it is temporary, whether it
-    /// is about the actor.
-    const TABLE: [(ErrorKind, bool, bool, bool); 41] = [
-        (K::Stopped, false, false, true),
-        (K::Interrupted, true, false, true),
-        (K::MailboxFull, false, true, true),
-        (K::Overloaded, false, true, true),
-        (K::InvalidCapacity, false, false, false),
-        (K::InvalidPriority, false, false, false),
-        (K::AskerGone, true, false, true),
-        (K::Failed, true, false, true),
-        (K::Panicked, true, false, true),
-        (K::ChildFailed, false, false, true),
-        (K::InvalidWatch, false, false, false),
-        (K::InvalidTimer, false, false, false),
-        (K::StashFull, false, true, true),
-        (K::Detached, false, false, true),
-        (K::ConsumerGone, false, false, false),
-        (K::Unfinished, true, false, true),
-        (K::Timeout, true, true, true),
-        (K::Cancelled, true, false, false),
-        (K::NoReply, true, false, true),
-        (K::Rejected, false, false, false),
-        (K::RetryLater, false, true, false),
-        (K::Dropped, false, false, false),
-        (K::InterceptorPanicked, true, false, false),
-        (K::InvalidHeader, false, false, false),
-        (K::AskedItself, false, false, false),
-        (K::AskCycle, true, false, false),
-        (K::StartFailed, false, false, true),
-        (K::NameTaken, false, false, false),
-        (K::InvalidName, false, false, false),
-        (K::InvalidPath, false, false, false),
-        (K::NoSuchActor, false, false, true),
-        (K::WrongIncarnation, false, false, true),
-        (K::WrongActorType, false, false, true),
-        (K::Unresolved, false, false, true),
-        (K::SystemShutDown, false, false, true),
-        (K::ShutdownIncomplete, false, false, true),
-        (K::InvalidPhase, false, false, false),
-        (K::NoRuntime, false, false, false),
-        (K::NoBackend, false, false, false),
-        (K::Backend, false, false, true),
-        (K::Unsupported, false, false, false),
-    ];
-
-    #[test]
-    fn kinds_are_classified() {
-        for (index, (kind, handled, temporary, about_actor)) in TABLE.into_iter().enumerate() {
-            assert_eq!(kind as usize, index, "{kind:?}: the table has every kind, in order");
-            let error = super::super::Error::new(kind);
-            assert_eq!(error.may_have_been_handled(), handled, "{kind:?}");
-            assert_eq!((error.is_temporary(), error.is_about_actor()), (temporary, about_actor), "{kind:?}");
-            assert!(!error.clone().perhaps_handled().unhandled().may_have_been_handled(), "{kind:?}");
-            assert!(error.unhandled().perhaps_handled().may_have_been_handled(), "{kind:?}");
-        }
-        assert_eq!(
-            TABLE.last().map(|(kind, ..)| *kind),
-            Some(K::Unsupported),
-            "the table includes the last kind"
-        );
-    }
-}
+mod tests;

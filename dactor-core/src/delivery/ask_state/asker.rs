@@ -60,6 +60,8 @@ pub(crate) trait Holder: Labelled {
     fn unread(&self, message: &'static str, failure: Option<&Error>);
     /// Gives up under the lock of the mailbox: see [`Mailbox::withdraw`](crate::mailbox::Mailbox::withdraw).
     fn withdraw(&self, give_up: &mut dyn FnMut() -> Option<Slot>);
+    /// An asker has given up whose message was not taken back: an actor that lives elsewhere is told.
+    fn asker_gone(&self);
 }
 
 /// An actor whose mailbox may hold the message.

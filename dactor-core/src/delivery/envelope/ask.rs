@@ -1,46 +1,30 @@
-//! An asked message: of this actor, or forwarded by another.
+//! A message that was asked, here or in another process.
 
 use std::sync::Arc;
 
 use super::dispatch::{DispatchTarget, skip};
-use super::{DispatchContext, DynAsk, DynMessage, ReadDispatch, Running, RunningRead};
+use super::{DispatchContext, DynAsk, ReadDispatch, Running, RunningRead};
 use crate::base::panic::discard;
-use crate::delivery::access::{Accepts, SharedActor};
-use crate::delivery::ask_state::{AskState, Asker, Claim, Sink};
+use crate::delivery::access::{Handles, SharedActor};
+use crate::delivery::ask_state::{AskState, Claim, Sink};
+use crate::delivery::far::FarAsk;
 use crate::delivery::handler::handle;
 use crate::delivery::handler::read::skip_read;
-use crate::delivery::obligation::AskObligation;
-use crate::{Error, ErrorKind, Headers, Message};
+use crate::delivery::incoming::Incoming;
+use crate::delivery::obligation::{AskObligation, ReplySlot};
+use crate::{Error, ErrorKind, Message};
 
-impl<A: Accepts<M>, M: Message> DynAsk<A> for AskState<M> {
+impl<A: Handles<M>, M: Message> DynAsk<A> for AskState<M> {
     fn dispatch<'a>(self: Arc<Self>, context: DispatchContext<'a, A>) -> Running<'a> {
-        match self.claim() {
-            Claim::Message(message, headers) => {
-                let obligation = AskObligation::new::<M>(self, 0, context.route.target);
-                handle(context, message, headers, M::MODE, obligation)
-            }
-            unwanted => {
-                drop_unwanted(self, unwanted, context.route.target);
-                skip()
-            }
-        }
+        dispatch::<A, M, _>(self.claim(), self, context)
     }
 
     fn share<'a>(&self, actor: &'a A) -> Option<&'a dyn SharedActor<A>> {
-        Accepts::<M>::share(actor)
+        Handles::<M>::share(actor)
     }
 
     fn dispatch_read<'a>(self: Arc<Self>, context: ReadDispatch<'a, A>) -> RunningRead<'a> {
-        match self.claim() {
-            Claim::Message(message, headers) => {
-                let obligation = AskObligation::new::<M>(self, 0, context.route.target);
-                A::accept_read(context, message, headers, M::MODE, obligation)
-            }
-            unwanted => {
-                drop_unwanted(self, unwanted, context.route.target);
-                skip_read()
-            }
-        }
+        dispatch_read::<A, M, _>(self.claim(), self, context)
     }
 
     fn message_type(&self) -> &'static str {
@@ -57,73 +41,33 @@ impl<A: Accepts<M>, M: Message> DynAsk<A> for AskState<M> {
 
     fn refuse(&self, error: &Error) {
         Sink::answer(self, Err(error.clone()));
-        // Dropped here, so that a panic of the message does not hit its asker.
-        match self.claim() {
-            Claim::Message(message, headers) => {
-                discard(message);
-                discard(headers);
-            }
-            Claim::Late(message) | Claim::Cancelled(message) => discard(message),
-            Claim::Withdrawn => {}
-        }
+        discard_claimed(self.claim());
+    }
+
+    fn as_far(&self) -> &dyn FarAsk {
+        self
+    }
+
+    fn into_far(self: Arc<Self>) -> Arc<dyn FarAsk> {
+        self
     }
 }
 
-/// Ends an ask that its asker has given up.
-fn drop_unwanted<M: Message>(ask: Arc<AskState<M>>, claim: Claim<M>, target: &dyn DispatchTarget) {
-    let (kind, message) = match claim {
-        Claim::Message(..) => unreachable!("it is wanted"),
-        // Headers, perhaps.
-        Claim::Withdrawn => return discard(ask),
-        Claim::Late(message) => (ErrorKind::Timeout, message),
-        Claim::Cancelled(message) => (ErrorKind::Cancelled, message),
-    };
-    discard(message);
-    Sink::answer(&*ask, Err(target.error(kind, M::type_name()).unhandled()));
-    discard(ask);
-}
-
-/// A message whose handler answers the asker of another actor.
-pub(super) struct Forwarded<M: Message> {
-    pub(super) message: M,
-    pub(super) headers: Headers,
-    pub(super) asker: Arc<dyn Sink<M::Reply>>,
-}
-
-impl<M: Message> Forwarded<M> {
-    /// Itself, unless its asker has given up.
-    fn wanted(self, target: &dyn DispatchTarget) -> Option<Self> {
-        let Some(error) = target.unwanted(&*self.asker, M::type_name()) else { return Some(self) };
-        let Forwarded { message, headers, asker } = self;
-        discard(message);
-        asker.answer(Err(error));
-        discard(headers);
-        discard(asker);
-        None
-    }
-}
-
-impl<A: Accepts<M>, M: Message> DynMessage<A> for Forwarded<M> {
-    fn dispatch<'a>(self: Box<Self>, context: DispatchContext<'a, A>) -> Running<'a> {
-        let Some(Forwarded { message, headers, asker }) = self.wanted(context.route.target) else {
-            return skip();
-        };
-        let passes = asker.passes();
-        let obligation = AskObligation::new::<M>(asker, passes, context.route.target);
-        handle(context, message, headers, M::MODE, obligation)
+impl<A: Handles<M>, M: Message> DynAsk<A> for Incoming<M> {
+    fn dispatch<'a>(self: Arc<Self>, context: DispatchContext<'a, A>) -> Running<'a> {
+        let claim = self.state.claim();
+        let asker: Arc<dyn Sink<M::Reply>> = self;
+        dispatch::<A, M, _>(claim, asker, context)
     }
 
     fn share<'a>(&self, actor: &'a A) -> Option<&'a dyn SharedActor<A>> {
-        Accepts::<M>::share(actor)
+        Handles::<M>::share(actor)
     }
 
-    fn dispatch_read<'a>(self: Box<Self>, context: ReadDispatch<'a, A>) -> RunningRead<'a> {
-        let Some(Forwarded { message, headers, asker }) = self.wanted(context.route.target) else {
-            return skip_read();
-        };
-        let passes = asker.passes();
-        let obligation = AskObligation::new::<M>(asker, passes, context.route.target);
-        A::accept_read(context, message, headers, M::MODE, obligation)
+    fn dispatch_read<'a>(self: Arc<Self>, context: ReadDispatch<'a, A>) -> RunningRead<'a> {
+        let claim = self.state.claim();
+        let asker: Arc<dyn Sink<M::Reply>> = self;
+        dispatch_read::<A, M, _>(claim, asker, context)
     }
 
     fn message_type(&self) -> &'static str {
@@ -135,14 +79,82 @@ impl<A: Accepts<M>, M: Message> DynMessage<A> for Forwarded<M> {
     }
 
     fn describe(&self) -> Option<String> {
-        self.message.describe()
+        self.state.describe_message()
     }
 
     fn refuse(&self, error: &Error) {
-        self.asker.answer(Err(error.clone()));
+        Sink::answer(self, Err(error.clone()));
+        discard_claimed(self.state.claim());
     }
 
-    fn asker(&self) -> Option<&dyn Asker> {
-        Some(&*self.asker)
+    fn as_far(&self) -> &dyn FarAsk {
+        self
+    }
+
+    fn into_far(self: Arc<Self>) -> Arc<dyn FarAsk> {
+        self
+    }
+}
+
+/// Starts the handler of a claimed message, or answers why it does not run.
+#[inline(always)]
+fn dispatch<'a, A: Handles<M>, M: Message, S: ReplySlot<M::Reply> + 'a>(
+    claim: Claim<M>,
+    asker: S,
+    context: DispatchContext<'a, A>,
+) -> Running<'a> {
+    match claim {
+        Claim::Message(message, headers) => {
+            let obligation = AskObligation::new::<M>(asker, 0, context.route.target);
+            handle(context, message, headers, M::MODE, obligation)
+        }
+        unwanted => {
+            drop_unwanted(asker, unwanted, context.route.target);
+            skip()
+        }
+    }
+}
+
+/// The same for a read.
+fn dispatch_read<'a, A: Handles<M>, M: Message, S: ReplySlot<M::Reply> + 'a>(
+    claim: Claim<M>,
+    asker: S,
+    context: ReadDispatch<'a, A>,
+) -> RunningRead<'a> {
+    match claim {
+        Claim::Message(message, headers) => {
+            let obligation = AskObligation::new::<M>(asker, 0, context.route.target);
+            A::accept_read(context, message, headers, M::MODE, obligation)
+        }
+        unwanted => {
+            drop_unwanted(asker, unwanted, context.route.target);
+            skip_read()
+        }
+    }
+}
+
+/// Ends an ask that its asker has given up.
+fn drop_unwanted<M: Message>(asker: impl ReplySlot<M::Reply>, claim: Claim<M>, target: &dyn DispatchTarget) {
+    let (kind, message) = match claim {
+        Claim::Message(..) => unreachable!("the message is wanted"),
+        // Headers, perhaps.
+        Claim::Withdrawn => return discard(asker),
+        Claim::Late(message) => (ErrorKind::Timeout, message),
+        Claim::Cancelled(message) => (ErrorKind::Cancelled, message),
+    };
+    discard(message);
+    asker.sink().answer(Err(target.error(kind, M::type_name()).unhandled()));
+    discard(asker);
+}
+
+/// Drops the message of a refused ask here, so that a panic of its destructor does not hit the asker.
+fn discard_claimed<M>(claim: Claim<M>) {
+    match claim {
+        Claim::Message(message, headers) => {
+            discard(message);
+            discard(headers);
+        }
+        Claim::Late(message) | Claim::Cancelled(message) => discard(message),
+        Claim::Withdrawn => {}
     }
 }

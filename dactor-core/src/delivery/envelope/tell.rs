@@ -2,22 +2,23 @@
 
 use std::any::Any;
 
+use super::far::{FarMessage, encode_message, wire_name};
 use super::{DispatchContext, DynMessage, ReadDispatch, Running, RunningRead};
-use crate::delivery::access::{Accepts, SharedActor};
+use crate::delivery::access::{Handles, SharedActor};
 use crate::delivery::handler::handle_told;
 use crate::delivery::obligation::NoObligation;
 use crate::message::mode::Mode;
-use crate::{Headers, Message};
+use crate::{Codec, Headers, Message, Result};
 
 pub(crate) struct Tell<M>(pub(crate) M);
 
-impl<A: Accepts<M>, M: Message> DynMessage<A> for Tell<M> {
+impl<A: Handles<M>, M: Message> DynMessage<A> for Tell<M> {
     fn dispatch<'a>(self: Box<Self>, context: DispatchContext<'a, A>) -> Running<'a> {
         handle_told(context, self.0, Headers::default(), ())
     }
 
     fn share<'a>(&self, actor: &'a A) -> Option<&'a dyn SharedActor<A>> {
-        Accepts::<M>::share(actor)
+        Handles::<M>::share(actor)
     }
 
     fn dispatch_read<'a>(self: Box<Self>, context: ReadDispatch<'a, A>) -> RunningRead<'a> {
@@ -39,6 +40,28 @@ impl<A: Accepts<M>, M: Message> DynMessage<A> for Tell<M> {
     fn into_any(self: Box<Self>) -> Option<Box<dyn Any>> {
         Some(self)
     }
+
+    fn far(&self) -> Option<&dyn FarMessage> {
+        Some(self)
+    }
+}
+
+impl<M: Message> FarMessage for Tell<M> {
+    fn wire_name(&self) -> Option<&'static str> {
+        wire_name::<M>()
+    }
+
+    fn encode(&self, codec: Codec, buffer: &mut Vec<u8>) -> Result<()> {
+        encode_message(&self.0, codec, buffer)
+    }
+
+    fn headers(&self) -> Headers {
+        Headers::default()
+    }
+
+    fn mode(&self) -> Mode {
+        Mode::Tell
+    }
 }
 
 /// A told message with headers beside it.
@@ -47,14 +70,14 @@ pub(crate) struct Annotated<M> {
     pub(super) headers: Headers,
 }
 
-impl<A: Accepts<M>, M: Message> DynMessage<A> for Annotated<M> {
+impl<A: Handles<M>, M: Message> DynMessage<A> for Annotated<M> {
     fn dispatch<'a>(self: Box<Self>, context: DispatchContext<'a, A>) -> Running<'a> {
         let Annotated { message, headers } = *self;
         handle_told(context, message, headers, ())
     }
 
     fn share<'a>(&self, actor: &'a A) -> Option<&'a dyn SharedActor<A>> {
-        Accepts::<M>::share(actor)
+        Handles::<M>::share(actor)
     }
 
     fn dispatch_read<'a>(self: Box<Self>, context: ReadDispatch<'a, A>) -> RunningRead<'a> {
@@ -76,5 +99,27 @@ impl<A: Accepts<M>, M: Message> DynMessage<A> for Annotated<M> {
 
     fn into_any(self: Box<Self>) -> Option<Box<dyn Any>> {
         Some(self)
+    }
+
+    fn far(&self) -> Option<&dyn FarMessage> {
+        Some(self)
+    }
+}
+
+impl<M: Message> FarMessage for Annotated<M> {
+    fn wire_name(&self) -> Option<&'static str> {
+        wire_name::<M>()
+    }
+
+    fn encode(&self, codec: Codec, buffer: &mut Vec<u8>) -> Result<()> {
+        encode_message(&self.message, codec, buffer)
+    }
+
+    fn headers(&self) -> Headers {
+        self.headers.clone()
+    }
+
+    fn mode(&self) -> Mode {
+        Mode::Tell
     }
 }

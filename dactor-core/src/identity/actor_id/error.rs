@@ -39,6 +39,8 @@ pub enum ActorIdError {
         /// Its length in bytes.
         length: usize,
     },
+    /// The path is not that of a virtual actor.
+    NotVirtual,
 }
 
 impl fmt::Display for ActorIdError {
@@ -52,6 +54,7 @@ impl fmt::Display for ActorIdError {
             Self::TooLong { length } => {
                 write!(f, "the actor id has {length} bytes, more than {}", ActorId::LONGEST)
             }
+            Self::NotVirtual => f.write_str("the path is not `/system/virtual/<type>/<key>`"),
         }
     }
 }

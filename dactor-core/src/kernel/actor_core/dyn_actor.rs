@@ -7,7 +7,7 @@ use std::task::Wake;
 use super::{ActorCore, ActorMeta};
 use crate::base::label::Labelled;
 use crate::mailbox::{Ending, Wakeup};
-use crate::{Actor, Supervision};
+use crate::{Actor, Result, StopReason, Supervision};
 
 /// A live actor of any type, as seen by its system and its backend.
 pub(crate) trait DynActor: Labelled {
@@ -29,6 +29,11 @@ pub(crate) trait DynActor: Labelled {
     fn call(&self);
     /// The supervision strategy for its children.
     fn supervision(&self) -> Supervision;
+    /// Lets the end of an actor that lives elsewhere be known here, until it is [not wanted](Self::unobserve) any more.
+    fn observe(&self) -> Result<()>;
+    fn unobserve(&self);
+    /// It lives elsewhere, and has ended. `false` when that is known already.
+    fn set_far_end(self: Arc<Self>, reason: StopReason) -> bool;
     fn into_labelled(self: Arc<Self>) -> Arc<dyn Labelled>;
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 }
@@ -83,6 +88,32 @@ impl<A: Actor> DynActor for ActorCore<A> {
 
     fn supervision(&self) -> Supervision {
         A::supervision()
+    }
+
+    fn observe(&self) -> Result<()> {
+        match self.meta.far() {
+            Some(place) if !self.meta.has_ended() => place.observe::<A>(),
+            _ => Ok(()),
+        }
+    }
+
+    fn unobserve(&self) {
+        if let Some(place) = self.meta.far()
+            && !self.meta.has_ended()
+        {
+            place.unobserve::<A>();
+        }
+    }
+
+    fn set_far_end(self: Arc<Self>, reason: StopReason) -> bool {
+        if !self.meta.is_far() || !self.meta.set_ended(reason.clone()) {
+            return false;
+        }
+        if let Some(watches) = self.meta.watchers().end() {
+            watches.tell(&self.clone().into_labelled(), &reason);
+        }
+        self.meta.announce_end();
+        true
     }
 
     fn into_labelled(self: Arc<Self>) -> Arc<dyn Labelled> {

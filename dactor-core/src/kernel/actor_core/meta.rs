@@ -7,7 +7,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::span;
 
 use super::DynActor;
+use super::place::FarPlace;
 use crate::base::label::Labelled;
+use crate::base::uid::uid_of;
 use crate::interceptor::chain::Chain;
 use crate::kernel::backend::NativeHandle;
 use crate::kernel::ended::Ended;
@@ -16,7 +18,7 @@ use crate::kernel::live_path::path_length;
 use crate::kernel::turn::{ActorSpan, PollState};
 use crate::kernel::watchers::Watchers;
 use crate::mailbox::{Ending, Wakeup};
-use crate::path::Guardian;
+use crate::path::{ActorPathParts, ActorUid, Guardian, PathSegment};
 use crate::{Outbound, Pid, Result, StopReason, System};
 
 /// The type-independent part of an actor's core.
@@ -38,6 +40,8 @@ pub(crate) struct ActorMeta {
     /// Outbound interceptors for messages to this actor; present but empty when only the actor itself has
     /// interceptors.
     outbound: Chain<dyn Outbound>,
+    /// Its mailbox is elsewhere, and its native handle is a [`FarPlace`].
+    is_far: bool,
     exposed: AtomicBool,
     span: ActorSpan,
     /// Cancelled when the actor starts draining; created for its first stream.
@@ -81,6 +85,7 @@ impl ActorMeta {
         Self {
             pid: identity.pid,
             path_length: identity.path_length,
+            is_far: false,
             detects_cycles: system.detects_cycles(),
             name,
             system,
@@ -89,6 +94,31 @@ impl ActorMeta {
             family: Family::default(),
             watchers: Watchers::default(),
             native_handle: OnceLock::new(),
+            end: Ended::new(),
+            poll_state: PollState::new(),
+            outbound,
+            exposed: AtomicBool::new(false),
+            span: ActorSpan::default(),
+            draining: OnceLock::new(),
+        }
+    }
+
+    /// Of an actor that lives elsewhere. Its name is the one in its path.
+    pub(crate) fn elsewhere(system: System, place: FarPlace) -> Self {
+        let name = place.path().name().and_then(PathSegment::unescaped).map(Arc::from);
+        let outbound = system.outbound().clone();
+        Self {
+            pid: Pid::next(),
+            path_length: 0,
+            is_far: true,
+            detects_cycles: false,
+            name,
+            system,
+            guardian: place.path().guardian().unwrap_or_default(),
+            parent: None,
+            family: Family::default(),
+            watchers: Watchers::default(),
+            native_handle: OnceLock::from(Box::new(place) as Box<dyn NativeHandle>),
             end: Ended::new(),
             poll_state: PollState::new(),
             outbound,
@@ -156,6 +186,15 @@ impl ActorMeta {
         self.end.get()
     }
 
+    /// Whether it has not ended: not known of one that lives elsewhere, until its end is.
+    pub(crate) fn is_alive(&self) -> Option<bool> {
+        match self.has_ended() {
+            true => Some(false),
+            false if self.is_far => None,
+            false => Some(true),
+        }
+    }
+
     pub(crate) fn has_ended(&self) -> bool {
         self.end.get().is_some()
     }
@@ -170,9 +209,38 @@ impl ActorMeta {
         self.end.wait_outside_turn(actor).await
     }
 
-    /// Sets the stop reason.
-    pub(crate) fn set_ended(&self, reason: StopReason) {
-        self.end.set(reason);
+    /// Makes the reason of its end readable. `false` when it was before.
+    pub(crate) fn set_ended(&self, reason: StopReason) -> bool {
+        self.end.set(reason)
+    }
+
+    /// Whether it lives elsewhere.
+    #[inline]
+    pub(crate) fn is_far(&self) -> bool {
+        self.is_far
+    }
+
+    /// Where it lives, if that is elsewhere.
+    #[inline]
+    pub(crate) fn far(&self) -> Option<&FarPlace> {
+        if self.is_far { self.place() } else { None }
+    }
+
+    #[cold]
+    fn place(&self) -> Option<&FarPlace> {
+        self.native_handle.get()?.native().downcast_ref()
+    }
+
+    /// Which incarnation at its path it is.
+    #[inline]
+    pub(crate) fn uid(&self) -> ActorUid {
+        self.far().map_or_else(|| uid_of(self.pid), FarPlace::uid)
+    }
+
+    /// The address of the system that it lives in.
+    #[inline]
+    pub(crate) fn address(&self) -> &ActorPathParts {
+        self.far().map_or_else(|| self.system.parts(), FarPlace::address)
     }
 
     /// Wakes the waiters for its end.
@@ -224,7 +292,7 @@ impl ActorMeta {
 
     /// The native handle, and whether this is the first time it is given out.
     pub(super) fn expose(&self) -> Option<(&dyn NativeHandle, bool)> {
-        let handle = self.native_handle.get()?;
+        let handle = self.native_handle.get().filter(|_| !self.is_far)?;
         Some((&**handle, !self.exposed.swap(true, Ordering::Relaxed)))
     }
 

@@ -8,6 +8,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 
 use tokio::task::coop::cooperative;
 
+use super::route::{FarRefused, FarSend};
 use super::{ActorCore, Delivered};
 use crate::base::current::{self, Member};
 use crate::delivery::ask_state::{Asker, AtSlot, HolderRef};
@@ -42,6 +43,10 @@ impl<A: Actor> ActorCore<A> {
     /// Reports a told message that was not accepted, after a retry [as a member](Self::as_member).
     #[cold]
     fn retell(&self, refusal: Refusal<Envelope<A>>, priority: Priority) -> Result<Delivered> {
+        let refusal = match self.reroute(refusal, priority) {
+            Ok(sent) => return self.rerouted(sent),
+            Err(refusal) => refusal,
+        };
         match self.unless_member(refusal, |envelope| self.mailbox.push(envelope, priority)) {
             Ok(wakeup) => {
                 self.meta.wake(wakeup);
@@ -64,7 +69,12 @@ impl<A: Actor> ActorCore<A> {
             }
             Err(refusal) => refusal,
         };
-        let (envelope, reason) = match self.explain(refusal) {
+        let explained = match self.reroute(refusal, options.priority) {
+            Ok(Ok(())) => return Ok(Delivered::Queued),
+            Ok(Err(FarRefused { envelope, error })) => Ok((envelope, error)),
+            Err(refusal) => self.explain(refusal),
+        };
+        let (envelope, reason) = match explained {
             Ok(refused) => refused,
             Err(dropped) => return Ok(Delivered::Dropped(dropped)),
         };
@@ -158,6 +168,10 @@ impl<A: Actor> ActorCore<A> {
     /// As [`retell`](Self::retell), for an ask.
     #[cold]
     fn redeliver(&self, refusal: Refusal<Envelope<A>>, priority: Priority) -> Result<Delivered> {
+        let refusal = match self.reroute(refusal, priority) {
+            Ok(sent) => return self.rerouted(sent),
+            Err(refusal) => refusal,
+        };
         let push = |envelope| self.mailbox.push_or_join(envelope, priority, None);
         match self.unless_member(refusal, push) {
             Ok((wakeup, _)) => {
@@ -185,6 +199,37 @@ impl<A: Actor> ActorCore<A> {
                 self.meta.wake(wakeup);
                 Ok(Delivered::Queued)
             }
+            Err(refusal) => match self.reroute(refusal, priority) {
+                Ok(sent) => self.rerouted(sent),
+                Err(refusal) => self.refused(refusal),
+            },
+        }
+    }
+
+    /// Queues a message that came from another process. An ask remembers where it is, so that it can be taken back; a
+    /// told message does not wait for room.
+    #[cfg(feature = "wire")]
+    pub(crate) fn deliver_incoming(
+        self: &Arc<Self>,
+        envelope: Envelope<A>,
+        priority: Priority,
+    ) -> Result<Delivered> {
+        if envelope.mode().has_caller() {
+            let holder = HolderRef(self.clone());
+            let enter = |envelope: &Envelope<A>, slot| envelope.enter(AtSlot(slot), &holder);
+            return match self.mailbox.push_or_join_forwarded(envelope, priority, enter) {
+                Ok(wakeup) => {
+                    self.meta.wake(wakeup);
+                    Ok(Delivered::Queued)
+                }
+                Err(refusal) => self.refused(refusal),
+            };
+        }
+        match self.mailbox.push(envelope, priority) {
+            Ok(wakeup) => {
+                self.meta.wake(wakeup);
+                Ok(Delivered::Queued)
+            }
             Err(refusal) => self.refused(refusal),
         }
     }
@@ -198,13 +243,15 @@ impl<A: Actor> ActorCore<A> {
 /// A message on its way into a mailbox that may be full. Dropping it leaves the line.
 struct BlockingSend<'a, A: Actor> {
     core: &'a ActorCore<A>,
-    state: SendState<A>,
+    state: SendState<'a, A>,
 }
 
-enum SendState<A> {
+enum SendState<'a, A> {
     New(Envelope<A>, Priority),
     /// In line, with the type of the message.
     InLine(Ticket, &'static str),
+    /// On its way to an actor that lives elsewhere.
+    Far(FarSend<'a, A>),
     Done,
 }
 
@@ -214,16 +261,22 @@ impl<A: Actor> Future for BlockingSend<'_, A> {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
         match mem::replace(&mut self.state, SendState::Done) {
-            SendState::New(envelope, priority) => self.begin(envelope, priority, cx.waker()),
+            SendState::New(envelope, priority) => self.begin(envelope, priority, cx),
             SendState::InLine(ticket, message) => self.poll_line(ticket, message, cx.waker()),
+            SendState::Far(sending) => self.poll_far(sending, cx),
             SendState::Done => unreachable!("a send is polled to its end once"),
         }
     }
 }
 
-impl<A: Actor> BlockingSend<'_, A> {
+impl<'a, A: Actor> BlockingSend<'a, A> {
     #[inline]
-    fn begin(&mut self, envelope: Envelope<A>, priority: Priority, waker: &Waker) -> Poll<Result<Delivered>> {
+    fn begin(
+        &mut self,
+        envelope: Envelope<A>,
+        priority: Priority,
+        cx: &mut TaskContext<'_>,
+    ) -> Poll<Result<Delivered>> {
         let core = self.core;
         let message = envelope.message_type();
         let interleaves = envelope.sharing() == Sharing::Interleaved;
@@ -231,10 +284,10 @@ impl<A: Actor> BlockingSend<'_, A> {
         let pushed = if current::actor() == core.meta.pid() {
             core.push(envelope, priority).map(|wakeup| (wakeup, None))
         } else {
-            core.push_or_join(envelope, priority, Some(waker))
+            core.push_or_join(envelope, priority, Some(cx.waker()))
         };
         match pushed {
-            Err(refusal) => Poll::Ready(core.refused(refusal)),
+            Err(refusal) => self.begin_far(refusal, priority, cx),
             Ok((wakeup, ticket)) => {
                 core.meta.wake(wakeup);
                 if interleaves {
@@ -242,6 +295,33 @@ impl<A: Actor> BlockingSend<'_, A> {
                 }
                 let Some(ticket) = ticket else { return Poll::Ready(Ok(Delivered::Queued)) };
                 self.state = SendState::InLine(ticket, message);
+                Poll::Pending
+            }
+        }
+    }
+
+    /// A message that is refused may be one to an actor that lives elsewhere.
+    #[cold]
+    fn begin_far(
+        &mut self,
+        refusal: Refusal<Envelope<A>>,
+        priority: Priority,
+        cx: &mut TaskContext<'_>,
+    ) -> Poll<Result<Delivered>> {
+        match (refusal, self.core.route()) {
+            (Refusal::Closed(envelope), Some(route)) => match self.core.known_end(&envelope) {
+                None => self.poll_far(route.send(envelope, priority), cx),
+                Some(error) => Poll::Ready(self.core.rerouted(Err(FarRefused { envelope, error }))),
+            },
+            (refusal, _) => Poll::Ready(self.core.refused(refusal)),
+        }
+    }
+
+    fn poll_far(&mut self, mut sending: FarSend<'a, A>, cx: &mut TaskContext<'_>) -> Poll<Result<Delivered>> {
+        match sending.as_mut().poll(cx) {
+            Poll::Ready(sent) => Poll::Ready(self.core.rerouted(sent)),
+            Poll::Pending => {
+                self.state = SendState::Far(sending);
                 Poll::Pending
             }
         }

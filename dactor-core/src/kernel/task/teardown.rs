@@ -85,12 +85,13 @@ impl<A: Actor> Teardown<A> {
         if self.started {
             meta.system().events().stopped(&*self.core, &reason);
         }
-        meta.set_ended(reason.clone());
+        // An actor is settled once.
+        let _ = meta.set_ended(reason.clone());
         if let Some(watches) = meta.watchers().end() {
-            // A host that panics when it is woken must not keep those who wait from being told.
+            // A host that panics when it is woken must not keep the waiters from being notified.
             let tell = || watches.tell(&self.core.clone().into_labelled(), &reason);
             if let Err(panic) = contain(tell) {
-                tracing::warn!(actor = %self.core.label(), %panic, "a watcher could not be told");
+                tracing::warn!(actor = %self.core.label(), %panic, "a watcher could not be notified");
             }
         }
         meta.announce_end();

@@ -26,13 +26,6 @@ impl Deadline {
     pub fn is_over(self) -> bool {
         self.0 <= Instant::now()
     }
-
-    pub(super) fn decode(text: &str) -> Result<Self> {
-        match text.parse() {
-            Ok(left) => Ok(Self::after(Duration::from_millis(left))),
-            Err(error) => Err(invalid(Self::NAME, "it is not a number of milliseconds").because(error)),
-        }
-    }
 }
 
 impl Header for Deadline {
@@ -40,6 +33,13 @@ impl Header for Deadline {
 
     fn encode(&self) -> Option<String> {
         Some(self.remaining().as_millis().to_string())
+    }
+
+    fn decode(text: &str) -> Result<Self> {
+        match text.parse() {
+            Ok(left) => Ok(Self::after(Duration::from_millis(left))),
+            Err(error) => Err(invalid(Self::NAME, "it is no number of milliseconds").because(error)),
+        }
     }
 }
 

@@ -43,6 +43,18 @@ pub trait Header: Clone + Send + Sync + 'static {
     fn encode(&self) -> Option<String> {
         None
     }
+
+    /// Reads what [`encode`](Self::encode) wrote, in another process perhaps. A process that
+    /// registers the type of the header (`wire::HeaderDecoders`) reads it with this; others keep the bytes, and pass them
+    /// on.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidHeader`](ErrorKind::InvalidHeader), also for a type of header that does not implement this.
+    fn decode(text: &str) -> Result<Self> {
+        let _ = text;
+        Err(invalid(Self::NAME, "its type has no `decode`"))
+    }
 }
 
 /// A typed map of headers. One word when empty; clones share their contents.
@@ -52,10 +64,35 @@ pub struct Headers {
 }
 
 #[derive(Clone)]
-struct Entry {
-    key: TypeId,
-    name: &'static str,
-    value: Arc<dyn Value>,
+enum Entry {
+    Typed {
+        key: TypeId,
+        name: &'static str,
+        value: Arc<dyn Value>,
+    },
+    /// Of a type that is not known here.
+    Raw(Arc<(Box<str>, Box<[u8]>)>),
+}
+
+impl Entry {
+    fn name(&self) -> &str {
+        match self {
+            Self::Typed { name, .. } => name,
+            Self::Raw(raw) => &raw.0,
+        }
+    }
+
+    fn is(&self, id: TypeId) -> bool {
+        matches!(self, Self::Typed { key, .. } if *key == id)
+    }
+
+    /// Whether there is room for one of them only: they are of one type, or one of them is known by its name alone.
+    fn replaces(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Typed { key, .. }, Self::Typed { key: other, .. }) => key == other,
+            _ => self.name() == other.name(),
+        }
+    }
 }
 
 trait Value: Send + Sync {
@@ -82,25 +119,43 @@ impl Headers {
 
     /// Sets a header, replacing one of the same type.
     pub fn insert<H: Header>(&mut self, header: H) {
-        let entry = Entry { key: TypeId::of::<H>(), name: H::NAME, value: Arc::new(header) };
+        self.put(Entry::Typed { key: TypeId::of::<H>(), name: H::NAME, value: Arc::new(header) });
+    }
+
+    fn put(&mut self, entry: Entry) {
         let entries = Arc::make_mut(self.entries.get_or_insert_default());
-        match entries.iter_mut().find(|other| other.key == entry.key) {
+        match entries.iter_mut().find(|other| entry.replaces(other)) {
             Some(other) => *other = entry,
             None => entries.push(entry),
         }
     }
 
+    /// Sets a header whose type is not known here, in place of an earlier one of its name. It is passed on as it is.
+    pub fn insert_raw(&mut self, name: impl Into<Box<str>>, value: impl Into<Box<[u8]>>) {
+        self.put(Entry::Raw(Arc::new((name.into(), value.into()))));
+    }
+
+    /// The bytes of a header whose type is not known here.
+    pub fn get_raw(&self, name: &str) -> Option<&[u8]> {
+        self.entries.as_deref()?.iter().find_map(|entry| match entry {
+            Entry::Raw(raw) if &*raw.0 == name => Some(&*raw.1),
+            _ => None,
+        })
+    }
+
     /// The header of this type.
     pub fn get<H: Header>(&self) -> Option<&H> {
-        let entry = self.entries.as_deref()?.iter().find(|entry| entry.key == TypeId::of::<H>())?;
-        entry.value.as_any().downcast_ref()
+        match self.entries.as_deref()?.iter().find(|entry| entry.is(TypeId::of::<H>()))? {
+            Entry::Typed { value, .. } => value.as_any().downcast_ref(),
+            Entry::Raw(_) => None,
+        }
     }
 
     /// Removes the header of this type.
     pub fn remove<H: Header>(&mut self) -> Option<H> {
         let found = self.get::<H>().cloned()?;
         let entries = Arc::make_mut(self.entries.as_mut()?);
-        entries.retain(|entry| entry.key != TypeId::of::<H>());
+        entries.retain(|entry| !entry.is(TypeId::of::<H>()));
         if entries.is_empty() {
             self.entries = None;
         }
@@ -110,13 +165,7 @@ impl Headers {
     /// Sets all headers of the other map.
     pub(crate) fn merge(&mut self, other: &Self) {
         let Some(others) = &other.entries else { return };
-        let entries = Arc::make_mut(self.entries.get_or_insert_default());
-        for entry in others.iter() {
-            match entries.iter_mut().find(|own| own.key == entry.key) {
-                Some(own) => *own = entry.clone(),
-                None => entries.push(entry.clone()),
-            }
-        }
+        others.iter().for_each(|entry| self.put(entry.clone()));
     }
 
     /// Whether the map is empty.
@@ -124,16 +173,39 @@ impl Headers {
         self.entries.is_none()
     }
 
-    /// Encodes the headers that can leave the process as names and texts, in insertion order.
+    /// The headers that can leave the process, as names and texts, in the order in which they were set. Those of types that
+    /// are not known here are not among them.
     ///
     /// # Errors
     ///
     /// [`InvalidHeader`](ErrorKind::InvalidHeader), naming the header, when it is longer than
     /// [`MAX_BYTES`](Self::MAX_BYTES) or has a control character.
     pub fn encode(&self) -> Result<Vec<(&'static str, String)>> {
-        let encoded =
-            |entry: &Entry| entry.value.encode().map(|text| Ok((entry.name, checked(entry.name, text)?)));
+        let encoded = |entry: &Entry| match entry {
+            Entry::Typed { name, value, .. } => value.encode().map(|text| Ok((*name, checked(name, text)?))),
+            Entry::Raw(_) => None,
+        };
         self.entries.iter().flat_map(|entries| entries.iter()).filter_map(encoded).collect()
+    }
+
+    /// Gives each header that can leave the process, with its name, in the order in which they were set.
+    ///
+    /// # Errors
+    ///
+    /// As [`encode`](Self::encode), and the first error of `each`.
+    #[cfg(feature = "wire")]
+    pub(crate) fn each_encoded(&self, mut each: impl FnMut(&str, &[u8]) -> Result<()>) -> Result<()> {
+        for entry in self.entries.iter().flat_map(|entries| entries.iter()) {
+            match entry {
+                Entry::Typed { name, value, .. } => {
+                    if let Some(text) = value.encode() {
+                        each(name, checked(name, text)?.as_bytes())?;
+                    }
+                }
+                Entry::Raw(raw) => each(&raw.0, &raw.1)?,
+            }
+        }
+        Ok(())
     }
 
     /// Decodes headers of this crate's types. Other names are ignored.
@@ -147,8 +219,8 @@ impl Headers {
             match name {
                 Deadline::NAME => headers.insert(Deadline::decode(text)?),
                 Sender::NAME => headers.insert(Sender::decode(text)?),
-                CorrelationId::NAME => headers.insert(correlation(text)?),
-                TraceParent::NAME => headers.insert(text.parse::<TraceParent>()?),
+                CorrelationId::NAME => headers.insert(CorrelationId::decode(text)?),
+                TraceParent::NAME => headers.insert(TraceParent::decode(text)?),
                 _ => {}
             }
         }
@@ -162,10 +234,10 @@ impl Header for CorrelationId {
     fn encode(&self) -> Option<String> {
         Some(self.to_string())
     }
-}
 
-fn correlation(text: &str) -> Result<CorrelationId> {
-    text.parse().map_err(|error| invalid(CorrelationId::NAME, "it is no number").because(error))
+    fn decode(text: &str) -> Result<Self> {
+        text.parse().map_err(|error| invalid(Self::NAME, "it is no number").because(error))
+    }
 }
 
 fn checked(name: &'static str, text: String) -> Result<String> {
@@ -180,14 +252,14 @@ fn checked(name: &'static str, text: String) -> Result<String> {
     Ok(text)
 }
 
-fn invalid(name: &'static str, because: &'static str) -> Error {
+pub(crate) fn invalid(name: &str, because: &'static str) -> Error {
     Error::new(ErrorKind::InvalidHeader).with("header", name).with("because", because)
 }
 
 impl fmt::Debug for Headers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let entries = self.entries.iter().flat_map(|entries| entries.iter());
-        f.debug_list().entries(entries.map(|entry| entry.name)).finish()
+        f.debug_list().entries(entries.map(Entry::name)).finish()
     }
 }
 
@@ -232,6 +304,24 @@ mod tests {
     }
 
     #[test]
+    fn a_header_of_an_unknown_type_is_known_by_its_name() {
+        let mut headers = Headers::default();
+        headers.insert_raw("text", *b"raw");
+        headers.insert_raw("other", *b"x");
+        headers.insert_raw("other", *b"y");
+        assert_eq!((headers.get_raw("text"), headers.get_raw("other")), (Some(&b"raw"[..]), Some(&b"y"[..])));
+        assert_eq!(format!("{headers:?}"), r#"["text", "other"]"#);
+        headers.insert(Text("typed".into()));
+        assert!(headers.get_raw("text").is_none(), "the typed one is in its place");
+        let mut merged = Headers::default();
+        merged.merge(&headers);
+        assert_eq!(
+            (merged.get::<Text>(), merged.get_raw("other")),
+            (Some(&Text("typed".into())), Some(&b"y"[..]))
+        );
+    }
+
+    #[test]
     fn what_leaves_the_process_is_checked() {
         assert_eq!(Headers::MAX_BYTES, 8192);
         let mut headers = Headers::default();
@@ -252,7 +342,7 @@ mod tests {
         let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
         let headers = Headers::decode([
             ("traceparent", trace),
-            ("sender", "#7"),
+            ("sender", "pekko://bank/user/a#7"),
             ("deadline", "1500"),
             ("correlation-id", "9"),
             ("other", "x"),
@@ -260,7 +350,7 @@ mod tests {
         let headers = headers.unwrap();
         let encoded = headers.encode().unwrap();
         assert_eq!(encoded[0], ("traceparent", trace.to_owned()));
-        assert_eq!(encoded[1], ("sender", "#7".to_owned()));
+        assert_eq!(encoded[1], ("sender", "pekko://bank/user/a#7".to_owned()));
         assert_eq!((encoded[2].0, encoded.len()), ("deadline", 4));
         assert_eq!(encoded[3], ("correlation-id", "9".to_owned()));
         for wrong in [("traceparent", "00-xyz"), ("sender", "7"), ("deadline", "-1"), ("correlation-id", "x")]

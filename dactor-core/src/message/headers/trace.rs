@@ -95,6 +95,10 @@ impl Header for TraceParent {
     fn encode(&self) -> Option<String> {
         Some(self.to_string())
     }
+
+    fn decode(text: &str) -> Result<Self, Error> {
+        text.parse()
+    }
 }
 
 #[cfg(test)]

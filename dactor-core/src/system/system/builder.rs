@@ -1,10 +1,13 @@
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use super::{Inner, System};
+use crate::base::origin::{self, Locate};
 use crate::base::random::{Random, random};
+use crate::base::uid::next_incarnation;
 use crate::interceptor::chain::extend;
+use crate::kernel::actor_core::place::FarTable;
 use crate::kernel::backend::Backend;
 use crate::kernel::registry::Registry;
 use crate::mailbox::bound::Limit;
@@ -179,6 +182,7 @@ impl SystemBuilder {
             return Err(Error::new(ErrorKind::NoBackend).with("system", parts.system()));
         };
         let inner = Inner {
+            incarnation: next_incarnation(),
             address_length: parts.to_string().len(),
             parts,
             guardian,
@@ -196,10 +200,13 @@ impl SystemBuilder {
             shutdown_state: ShutdownState::default(),
             events: Events::new(self.observers),
             registry: Registry::default(),
+            far: FarTable::default(),
             random: Random::new(self.seed.unwrap_or_else(random)),
             starts: Arc::default(),
         };
-        Ok(System { inner: Arc::new(inner) })
+        let inner = Arc::new(inner);
+        origin::add(Arc::downgrade(&inner) as Weak<dyn Locate>);
+        Ok(System { inner })
     }
 }
 

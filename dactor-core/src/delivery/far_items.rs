@@ -1,0 +1,114 @@
+//! The two halves of a stream, as a carrier between processes has them.
+
+use std::any::type_name;
+use std::task::{Context, Poll};
+
+use crate::base::panic::contain;
+use crate::delivery::channel::{End, Refused, Rx, Tx};
+use crate::message::items::{ItemSink, ItemSource};
+use crate::{Codec, Error, ErrorKind, Result, WireCodec};
+
+/// Encodes the items that a channel has.
+pub(crate) struct Leaving<T> {
+    pub(crate) rx: Rx<T>,
+    pub(crate) item: WireCodec<T>,
+    pub(crate) request: &'static str,
+}
+
+impl<T: Send> ItemSource for Leaving<T> {
+    fn poll_item(
+        &mut self,
+        cx: &mut Context<'_>,
+        codec: Codec,
+        buffer: &mut Vec<u8>,
+    ) -> Poll<Option<Result<()>>> {
+        self.rx.poll_next(cx).map(|next| match next {
+            Ok(item) => Some(encode(&self.item, &item, codec, buffer).map_err(|error| {
+                self.rx.close();
+                error.with("message", self.request)
+            })),
+            Err(End::Finished) => None,
+            Err(End::Failed(error)) => Some(Err(error)),
+            Err(End::Dropped) => Some(Err(error::<T>(ErrorKind::Unfinished, self.request))),
+        })
+    }
+}
+
+/// The producing half of a channel, or what holds it.
+pub(crate) trait AsTx<T>: Send {
+    fn as_tx(&self) -> &Tx<T>;
+}
+
+impl<T: Send> AsTx<T> for Tx<T> {
+    fn as_tx(&self) -> &Tx<T> {
+        self
+    }
+}
+
+/// Decodes items into a channel.
+pub(crate) struct Coming<T, P> {
+    pub(crate) tx: Option<P>,
+    pub(crate) item: WireCodec<T>,
+    pub(crate) request: &'static str,
+}
+
+impl<T: Send, P: AsTx<T>> ItemSink for Coming<T, P> {
+    fn item(&mut self, payload: &[u8], codec: Codec) -> Result<()> {
+        let Some(tx) = &self.tx else { return Err(error::<T>(ErrorKind::ConsumerGone, self.request)) };
+        let failed = match decode(&self.item, payload, codec) {
+            Ok(item) => match tx.as_tx().try_send(item) {
+                Ok(()) => return Ok(()),
+                Err(Refused::Full(_)) => error::<T>(ErrorKind::MailboxFull, self.request)
+                    .with("because", "more items came than there was room for"),
+                Err(Refused::Closed(_) | Refused::Ended(_)) => {
+                    return Err(error::<T>(ErrorKind::ConsumerGone, self.request));
+                }
+            },
+            Err(error) => error.with("message", self.request),
+        };
+        self.end(Err(failed.clone()));
+        Err(failed)
+    }
+
+    fn end(&mut self, end: Result<()>) {
+        let Some(tx) = self.tx.take() else { return };
+        match end {
+            Ok(()) => drop(tx.as_tx().end(End::Finished)),
+            // As if the producer itself had been dropped here: the end of the handler may say more.
+            Err(error) if error.kind() == ErrorKind::Unfinished => {}
+            Err(error) => drop(tx.as_tx().end(End::Failed(error))),
+        }
+    }
+
+    fn poll_room(&mut self, cx: &mut Context<'_>, known: usize) -> Poll<Option<usize>> {
+        match &self.tx {
+            Some(tx) => tx.as_tx().poll_room(cx, known),
+            None => Poll::Ready(None),
+        }
+    }
+}
+
+fn error<T>(kind: ErrorKind, request: &'static str) -> Error {
+    Error::new(kind).with("message", request).with("item", type_name::<T>())
+}
+
+/// Encodes a value of the user's, whose code may panic.
+pub(crate) fn encode<T>(wire: &WireCodec<T>, value: &T, codec: Codec, buffer: &mut Vec<u8>) -> Result<()> {
+    let before = buffer.len();
+    let encoded = contain(|| wire.encode(value, codec, buffer)).unwrap_or_else(|panic| {
+        let error = Error::new(ErrorKind::EncodeFailed).with("value", type_name::<T>());
+        Err(error.with("codec", codec.name()).because(panic))
+    });
+    if encoded.is_err() {
+        buffer.truncate(before);
+    }
+    encoded
+}
+
+/// Decodes a value of the user's, whose code may panic.
+pub(crate) fn decode<T>(wire: &WireCodec<T>, payload: &[u8], codec: Codec) -> Result<T> {
+    contain(|| wire.decode(payload, codec)).unwrap_or_else(|panic| {
+        let error = Error::new(ErrorKind::DecodeFailed).with("value", type_name::<T>());
+        Err(error.with("codec", codec.name()).because(panic))
+    })
+}

@@ -1,0 +1,81 @@
+//! Refs to actors that live elsewhere, for the crates that carry messages there.
+
+use std::sync::Arc;
+
+use crate::base::origin;
+use crate::delivery::envelope::Envelope;
+use crate::kernel::actor_core::place::FarPlace;
+use crate::kernel::actor_core::route::{FarRefused, FarRoute};
+use crate::kernel::actor_core::{ActorCore, ActorMeta, DynActor};
+use crate::mailbox::Mailbox;
+use crate::{Actor, ActorPath, ActorRef, Error, ErrorKind, Priority, Result, StopReason, System};
+
+/// The ref to an actor that lives elsewhere, for use in `system`.
+///
+/// The path says which one: a UID makes it one incarnation, and a path [of a virtual actor](ActorPath::virtual_actor) needs
+/// none. All refs that `system` has to one actor share their state, so `route` is called only if there is no ref to this
+/// actor yet; it must not make refs itself.
+///
+/// # Errors
+///
+/// [`InvalidPath`](ErrorKind::InvalidPath) for the path of an actor in `system` itself, for one without a UID that is not of a
+/// virtual actor, and for a guardian.
+pub fn far_ref<A: Actor>(
+    system: &System,
+    path: &ActorPath,
+    route: impl FnOnce() -> Arc<dyn FarRoute<A>>,
+) -> Result<ActorRef<A>> {
+    let is_virtual = path.virtual_actor().is_some();
+    let why = match path.uid() {
+        _ if path.segments().len() < 2 => Some("it is not the path of an actor"),
+        None if !is_virtual => Some("it does not say which incarnation is meant"),
+        Some(_) if path.is_in(system.parts()) => Some("it is the path of an actor of this system"),
+        _ => None,
+    };
+    if let Some(why) = why {
+        let error = Error::new(ErrorKind::InvalidPath).with("actor", path.to_serialization_format());
+        return Err(error.with("because", why));
+    }
+    let core = system.far().intern::<A>(path, || {
+        let place = FarPlace::new(path.clone(), route());
+        let core = ActorCore::<A> {
+            mailbox: Mailbox::elsewhere(),
+            meta: ActorMeta::elsewhere(system.clone(), place),
+        };
+        Arc::new(core) as Arc<dyn DynActor>
+    });
+    match ActorRef::known(core) {
+        Some(actor) => Ok(actor),
+        None => unreachable!("the table is by the type of the actor"),
+    }
+}
+
+/// Says in `system` that the actor at this path, which lives elsewhere, has ended: its watchers and waiters are told, and messages to
+/// it are refused from here on. `false`, and nothing is done, when `system` has no ref to it or knows that already.
+pub fn far_ended(system: &System, path: &ActorPath, reason: &StopReason) -> bool {
+    let mut told = false;
+    for actor in system.far().find(path) {
+        told |= actor.set_far_end(reason.clone());
+    }
+    told
+}
+
+/// The path of the actor whose code runs on this thread: the sender of a message that a [`FarRoute`] is given.
+pub fn sender() -> Option<ActorPath> {
+    origin::sender()
+}
+
+/// Gives a message to an actor of this process: one that came from elsewhere, or one for a virtual actor that is active here.
+/// Where the mailbox is full and makes senders wait, the message waits in line.
+///
+/// # Errors
+///
+/// The envelope, whole, when the actor has ended or refuses it: its asker has not been answered. A message that the mailbox
+/// drops by its policy is a dead letter, and no error.
+pub fn deliver<A: Actor>(
+    actor: &ActorRef<A>,
+    envelope: Envelope<A>,
+    priority: Priority,
+) -> Result<(), FarRefused<A>> {
+    actor.core.take_in(envelope, priority)
+}

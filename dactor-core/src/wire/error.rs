@@ -1,0 +1,104 @@
+//! Errors on the wire: the payload of a failed reply, and of a stream that was cut short.
+//!
+//! ```text
+//!   kind: text   marks: 1 byte   [retry after in microseconds: number]
+//!   number of context pairs: 1 byte, for each: name: text, value: text
+//!   number of causes: 1 byte, for each: text
+//! ```
+//!
+//! Names are behind their length in one byte, other texts in two. The marks: 1 when a handler may have had the message, 2
+//! when it is known when to try again.
+
+use std::error::Error as StdError;
+use std::time::Duration;
+
+use crate::base::error::{RemoteError, chain};
+use crate::wire::bytes::{Reader, cut, write_long, write_number, write_short};
+use crate::{Error, ErrorKind, Result};
+
+const HANDLED: u8 = 1;
+const RETRY_AFTER: u8 = 2;
+
+/// So many pairs of context, and so many causes, travel.
+const MAX_CONTEXT: usize = 64;
+const MAX_CAUSES: usize = 16;
+/// So many bytes of a value or of a cause travel.
+const MAX_TEXT: usize = 4 * 1024;
+
+/// The name of a kind that this version does not know.
+const KIND: &str = "kind";
+
+/// Appends the error to the buffer. Texts that are too long are cut.
+pub fn encode_error(error: &Error, out: &mut Vec<u8>) {
+    // A kind that is not known here keeps its name on the way.
+    let kept = if error.kind() == ErrorKind::Other { error.get(KIND) } else { None };
+    write_short(kept.unwrap_or(error.kind().wire_name()), out);
+    let retry_after = error.retry_after();
+    out.push(
+        if error.may_have_been_handled() { HANDLED } else { 0 }
+            | if retry_after.is_some() { RETRY_AFTER } else { 0 },
+    );
+    if let Some(after) = retry_after {
+        write_number(u64::try_from(after.as_micros()).unwrap_or(u64::MAX), out);
+    }
+    let context = || error.context().filter(|(name, _)| !(kept.is_some() && *name == KIND)).take(MAX_CONTEXT);
+    out.push(context().count() as u8);
+    for (name, value) in context() {
+        write_short(name, out);
+        write_long(cut(value, MAX_TEXT), out);
+    }
+    let causes = || chain(error.source()).take(MAX_CAUSES);
+    out.push(causes().count() as u8);
+    for cause in causes() {
+        write_long(cut(&shown(cause), MAX_TEXT), out);
+    }
+}
+
+/// The text of a cause, whose code may panic.
+fn shown(cause: &(dyn StdError + 'static)) -> String {
+    crate::base::panic::contain(|| cause.to_string())
+        .unwrap_or_else(|_| "(its text cannot be shown: it panicked)".to_owned())
+}
+
+/// Reads an error that takes up the whole payload. A kind that this version does not know is
+/// [`Other`](ErrorKind::Other), with its name in the context as `kind`.
+///
+/// # Errors
+///
+/// [`InvalidFrame`](ErrorKind::InvalidFrame), which says what is wrong, and where.
+pub fn decode_error(payload: &[u8]) -> Result<Error> {
+    let mut reader = Reader::new(payload);
+    let name = reader.short_text("the kind of an error")?;
+    let marks = reader.byte("the marks of an error")?;
+    if name.is_empty() || marks & !(HANDLED | RETRY_AFTER) != 0 {
+        return Err(reader.invalid("the kind of an error", "is empty, or its marks are not known"));
+    }
+    let retry_after = match marks & RETRY_AFTER {
+        0 => None,
+        _ => Some(Duration::from_micros(reader.number("the time to try again")?)),
+    };
+    let mut context = Vec::new();
+    for _ in 0..count(&mut reader, MAX_CONTEXT, "the context of an error")? {
+        let name = reader.short_text("the context of an error")?;
+        context.push((name.to_owned(), reader.long_text("the context of an error")?.to_owned()));
+    }
+    let mut causes = Vec::new();
+    for _ in 0..count(&mut reader, MAX_CAUSES, "the causes of an error")? {
+        causes.push(reader.long_text("the cause of an error")?.to_owned());
+    }
+    reader.end("an error")?;
+    let kind = ErrorKind::from_wire_name(name).unwrap_or(ErrorKind::Other);
+    if kind == ErrorKind::Other && name != ErrorKind::Other.wire_name() {
+        context.insert(0, (KIND.to_owned(), name.to_owned()));
+    }
+    let handled = marks & HANDLED != 0;
+    Ok(RemoteError { kind, context, retry_after, handled, causes }.into())
+}
+
+fn count(reader: &mut Reader<'_>, most: usize, what: &'static str) -> Result<u8> {
+    let count = reader.byte(what)?;
+    if usize::from(count) > most {
+        return Err(reader.invalid(what, "has too many parts").with("limit", most));
+    }
+    Ok(count)
+}

@@ -1,0 +1,121 @@
+//! How a frame is written.
+
+use super::{Body, Call, Frame, Party, StreamKind, Target, VERSION, direction, flags, target};
+use crate::wire::bytes::{write_long, write_number, write_short};
+use crate::{ActorPath, Error, ErrorKind, MAX_WIRE_NAME, Priority, Result};
+
+impl Frame<'_> {
+    /// Appends the frame to the buffer; nothing is appended by an attempt that fails.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidWireName`](ErrorKind::InvalidWireName) and [`InvalidPath`](ErrorKind::InvalidPath) for a name or a path that
+    /// is empty or does not fit into a frame.
+    pub fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
+        if let Some(call) = self.body.call() {
+            check(call)?;
+        }
+        let (direction, flags) = self.body.marks();
+        out.extend_from_slice(&[VERSION, direction, flags]);
+        write_number(self.correlation, out);
+        match self.body {
+            Body::Request(call) | Body::OneWay(call) => write_call(&call, out),
+            Body::Open(kind, call) => {
+                out.push(match kind {
+                    StreamKind::Expand => 0,
+                    StreamKind::Reduce => 1,
+                    StreamKind::Transform => 2,
+                });
+                write_call(&call, out);
+            }
+            Body::Reply { answer, headers } => {
+                headers.write(out);
+                let (Ok(payload) | Err(payload)) = answer;
+                out.extend_from_slice(payload);
+            }
+            Body::Item { payload, .. } => out.extend_from_slice(payload),
+            Body::End { error, .. } => out.extend_from_slice(error.unwrap_or_default()),
+            Body::Credit { items, .. } => write_number(items.into(), out),
+            Body::Cancel { .. } => {}
+        }
+        Ok(())
+    }
+}
+
+impl Body<'_> {
+    /// The direction and the flags.
+    fn marks(&self) -> (u8, u8) {
+        let normal = Priority::Normal as u8;
+        let toward = |to: Party| if to == Party::Caller { normal | flags::TO_CALLER } else { normal };
+        let failed = |failed: bool| if failed { flags::ERROR } else { 0 };
+        match self {
+            Self::Request(call) => (direction::REQUEST, call.flags()),
+            Self::OneWay(call) => (direction::ONE_WAY, call.flags()),
+            Self::Open(_, call) => (direction::OPEN, call.flags()),
+            Self::Reply { answer, headers } => {
+                let headers = if headers.is_empty() { 0 } else { flags::HEADERS };
+                (direction::REPLY, toward(Party::Caller) | failed(answer.is_err()) | headers)
+            }
+            Self::Item { to, .. } => (direction::ITEM, toward(*to)),
+            Self::End { to, error } => (direction::END, toward(*to) | failed(error.is_some())),
+            Self::Credit { to, .. } => (direction::CREDIT, toward(*to)),
+            Self::Cancel { to } => (direction::CANCEL, toward(*to)),
+        }
+    }
+}
+
+impl Call<'_> {
+    fn flags(&self) -> u8 {
+        let when = |there: bool, flag: u8| if there { flag } else { 0 };
+        self.priority as u8
+            | when(self.sender.is_some(), flags::SENDER)
+            | when(self.time_left.is_some(), flags::TIME)
+            | when(self.forwards > 0, flags::FORWARDS)
+            | when(!self.headers.is_empty(), flags::HEADERS)
+    }
+}
+
+fn write_call(call: &Call<'_>, out: &mut Vec<u8>) {
+    match call.target {
+        Target::Path { path, uid: None } => {
+            out.push(target::PATH);
+            write_long(path, out);
+        }
+        Target::Path { path, uid: Some(uid) } => {
+            out.push(target::INCARNATION);
+            write_long(path, out);
+            out.extend_from_slice(&uid.to_le_bytes());
+        }
+        Target::Id(id) => {
+            out.push(target::ID);
+            write_long(id, out);
+        }
+    }
+    write_short(call.name, out);
+    if let Some(sender) = call.sender {
+        write_long(sender, out);
+    }
+    if let Some(left) = call.time_left {
+        write_number(u64::try_from(left.as_micros()).unwrap_or(u64::MAX), out);
+    }
+    if call.forwards > 0 {
+        out.push(call.forwards);
+    }
+    call.headers.write(out);
+    out.extend_from_slice(call.payload);
+}
+
+fn check(call: &Call<'_>) -> Result<()> {
+    if call.name.is_empty() || call.name.len() > MAX_WIRE_NAME {
+        let error = Error::new(ErrorKind::InvalidWireName).with("wire name", call.name);
+        return Err(error.with("bytes", call.name.len()).with("limit", MAX_WIRE_NAME));
+    }
+    let (Target::Path { path, .. } | Target::Id(path)) = call.target;
+    for path in [path, call.sender.unwrap_or("-")] {
+        if path.is_empty() || path.len() > ActorPath::LONGEST {
+            let error = Error::new(ErrorKind::InvalidPath).with("bytes", path.len());
+            return Err(error.with("limit", ActorPath::LONGEST).with("wire name", call.name));
+        }
+    }
+    Ok(())
+}

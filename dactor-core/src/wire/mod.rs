@@ -1,0 +1,24 @@
+//! Messages that leave the process: how they are encoded, what an actor accepts from another process, and the frames
+//! that carry both.
+//!
+//! A message leaves the process when it has a wire name, `#[message(wire = "bank.Deposit")]`, and the receiving actor lists it
+//! in [`Remote::accepts`]. No module of this crate opens a connection: a carrier (a node, or a test) takes the
+//! [`Envelope`](crate::spi::Envelope) of a message at one end, writes a frame, and opens it with [`Accepts`] at the other.
+
+mod accepts;
+mod bytes;
+mod codec;
+mod depth;
+mod error;
+mod frame;
+mod headers;
+mod remote;
+pub mod scope;
+
+pub use accepts::{Accepts, AnyAccepts, Arriving, CancelAsk, Opened, deliver};
+pub use depth::MAX_DEPTH;
+pub use error::{decode_error, encode_error};
+pub use frame::{Body, Call, Frame, Party, StreamKind, Target, VERSION};
+pub use headers::{EncodedHeaders, HeaderDecoders, MAX_HEADERS, RawHeaders};
+pub use remote::Remote;
+pub use scope::{WantedRef, WireScope};
