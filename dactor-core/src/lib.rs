@@ -28,12 +28,11 @@ mod system;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 
-pub use actor::actor::{Actor, Handler};
+pub use actor::actor::{Actor, Handler, ReadHandler};
 pub use actor::context::Context;
 pub use actor::context::read::ReadContext;
 pub use actor::deferred::Later;
 pub use actor::factory::{ByFactory, ByValue, IntoActor};
-pub use actor::read::ReadHandler;
 pub use actor::stream::handlers::{ExpandHandler, ReduceHandler, TransformHandler};
 pub use actor::stream::input::Input;
 pub use actor::stream::producer::Producer;

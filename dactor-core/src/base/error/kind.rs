@@ -11,9 +11,10 @@ pub enum ErrorKind {
     Interrupted,
     /// The mailbox is full, and its [`Overflow`](crate::Overflow) refuses more.
     MailboxFull,
-    /// The mailbox sheds load for now: [`Error::retry_after`](crate::Error::retry_after) says when to try again.
+    /// The mailbox sheds load for now: [`Error::retry_after`](crate::Error::retry_after) says when to try again. Or as many
+    /// [interleaved](crate::Interleaved) reads run as may run at once.
     Overloaded,
-    /// A mailbox cannot have this capacity, or cannot shed load like this.
+    /// A mailbox cannot have this capacity, or cannot shed load like this. Or an actor cannot have this limit of reads.
     InvalidCapacity,
     /// There is no such level of priority.
     InvalidPriority,
@@ -55,7 +56,7 @@ pub enum ErrorKind {
     /// A header cannot be read, or cannot leave the process.
     InvalidHeader,
     /// The actor awaited inside its own turn what could only come after it: the reply to an ask to itself, its own end,
-    /// or the end of its system.
+    /// or the end of its system. A read gets it for an ask to its own actor that cannot run beside it.
     AskedItself,
     /// The ask closed a cycle of asks, in which each actor waits for the next: the context lists them. See
     /// [`SystemBuilder::detect_ask_cycles`](crate::SystemBuilder::detect_ask_cycles).

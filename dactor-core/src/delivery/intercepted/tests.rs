@@ -1,6 +1,6 @@
 use super::*;
 use crate::interceptors::testbed::system;
-use crate::{Around, Handler, Later, Outcome};
+use crate::{Actor, Around, Context, Handler, Later, Outcome};
 
 /// Keeps the replies that it owes.
 #[derive(Default)]
