@@ -2,7 +2,7 @@
 
 use std::any::TypeId;
 
-use dactor::{Message, Priority};
+use dactor::{Access, Message, Priority};
 
 fn reply<M: Message>() -> TypeId {
     TypeId::of::<M::Reply>()
@@ -55,6 +55,24 @@ extern crate dactor as dactor_core;
 #[derive(Message)]
 #[message(priority = High)]
 struct Urgent;
+
+#[derive(Message)]
+#[message(read, reply = u64)]
+struct Look;
+
+#[derive(Message)]
+#[message(interleave)]
+struct Peek;
+
+#[test]
+fn a_message_is_exclusive_unless_it_only_reads() {
+    fn sharing<M: Message>() -> (bool, bool) {
+        (<M::Access as Access>::READS, <M::Access as Access>::INTERLEAVES)
+    }
+    assert_eq!(sharing::<Told>(), (false, false));
+    assert_eq!(sharing::<Look>(), (true, false));
+    assert_eq!(sharing::<Peek>(), (true, true));
+}
 
 #[test]
 fn the_priority_defaults_to_normal() {

@@ -30,12 +30,11 @@ pub mod testkit;
 #[cfg(feature = "wire")]
 pub mod wire;
 
-pub use actor::actor::{Actor, Handler};
+pub use actor::actor::{Actor, Handler, ReadHandler};
 pub use actor::context::Context;
 pub use actor::context::read::ReadContext;
 pub use actor::deferred::Later;
 pub use actor::factory::{ByFactory, ByValue, IntoActor};
-pub use actor::read::ReadHandler;
 pub use actor::stream::handlers::{ExpandHandler, ReduceHandler, TransformHandler};
 pub use actor::stream::input::Input;
 pub use actor::stream::producer::Producer;

@@ -4,7 +4,6 @@ pub(crate) mod actor;
 pub(crate) mod context;
 pub(crate) mod deferred;
 pub(crate) mod factory;
-pub(crate) mod read;
 pub(crate) mod stash;
 pub(crate) mod stream;
 pub(crate) mod streams;

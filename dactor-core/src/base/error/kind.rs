@@ -11,10 +11,10 @@ pub enum ErrorKind {
     Interrupted,
     /// The mailbox is full, and its [`Overflow`](crate::Overflow) policy refuses more.
     MailboxFull,
-    /// Load shedding: the mailbox refuses messages for now. [`Error::retry_after`](crate::Error::retry_after)
-    /// says when to retry.
+    /// The mailbox sheds load for now: [`Error::retry_after`](crate::Error::retry_after) says when to try again. Or as many
+    /// [interleaved](crate::Interleaved) reads run as may run at once.
     Overloaded,
-    /// The mailbox capacity or load shedding limit is invalid.
+    /// A mailbox cannot have this capacity, or cannot shed load like this. Or an actor cannot have this limit of reads.
     InvalidCapacity,
     /// The priority level is invalid.
     InvalidPriority,
@@ -56,8 +56,8 @@ pub enum ErrorKind {
     InterceptorPanicked,
     /// A header cannot be decoded or encoded.
     InvalidHeader,
-    /// The actor awaited in its own turn something that can only come after it: the reply to an ask to
-    /// itself, its own end, or the end of its system.
+    /// The actor awaited inside its own turn what could only come after it: the reply to an ask to itself, its own end,
+    /// or the end of its system. A read gets it for an ask to its own actor that cannot run beside it.
     AskedItself,
     /// Deadlock: the ask closed a cycle of actors that wait for each other; the context lists them. See
     /// [`SystemBuilder::detect_ask_cycles`](crate::SystemBuilder::detect_ask_cycles).

@@ -3,7 +3,7 @@
 use std::any::type_name;
 use std::sync::Arc;
 
-use super::{Envelope, Kind};
+use super::{Envelope, Kind, Sharing};
 use crate::delivery::access::Handles;
 use crate::delivery::far::FarAsk;
 use crate::delivery::far_items::{decode, encode};

@@ -131,6 +131,8 @@ impl<'a, A: Actor> ReadPhase<'a, A> {
 
     /// Begins a read.
     fn start(&mut self, envelope: Envelope<A>, set: Pin<&mut ReadSet<'a>>, cx: &mut TaskContext<'_>) {
+        // Before the message is claimed: its asker may be listed as blocked by reads that it could join.
+        self.watch.leave_table();
         let interleaved = envelope.sharing() == Sharing::Interleaved;
         let info = ReadInfo {
             message: envelope.message_type(),
