@@ -17,6 +17,7 @@ use super::message::Abortable;
 use super::program::{EndMethod, Op, Program, Spawn, Step, StrategySpec};
 use super::run::{Run, Runtime, lock, yields};
 use super::send::send;
+use super::streams::{get_or_spawn, send_stream};
 use crate::Subject;
 
 /// Runs the program on a new tokio runtime.
@@ -194,6 +195,8 @@ pub(super) async fn perform(run: &Arc<Run>, step: &Step, by: Sender) {
         Step::End(how, to) => signal(run, *to, *how),
         Step::Send(spec) if spec.abort => send(run, spec, by, Abortable).await,
         Step::Send(spec) => send(run, spec, by, |message| message).await,
+        Step::Stream(spec) => send_stream(run, spec),
+        Step::GetOrSpawn(name, stops) => get_or_spawn(run, *name, *stops),
         // Steps of actors only.
         _ => {}
     }
