@@ -57,6 +57,7 @@ impl ProgramActor {
         outcome
     }
 
+<<<<<<< HEAD
     fn begin_handler(&self, id: u64, sharing: Sharing) -> HandlerGuard {
         let (actor, instance) = (self.spec.slot, self.instance);
         self.note(Observation::Begin { id, actor, instance, sharing });
@@ -122,6 +123,16 @@ impl ProgramActor {
         }
     }
 
+||||||| 2424417
+=======
+    /// Records the handler of a stream request.
+    pub(super) fn begin_stream(&self, id: u64) -> HandlerGuard {
+        self.note(Observation::Begin { id, actor: self.spec.slot, instance: self.instance });
+        let (history, actor) = (self.run.history.clone(), self.spec.slot);
+        HandlerGuard { history, id, actor, how: HandlerEnd::Cut }
+    }
+
+>>>>>>> streams
     fn answer(&self, id: u64, bad: bool) -> Answer {
         Answer { id, bad, _live: LiveCounter::message(&self.run.history) }
     }
@@ -231,7 +242,13 @@ impl ProgramActor {
                 let messages: Vec<_> = (0..*count).map(|_| self.message(job, SendMethod::Item)).collect();
                 ctx.attach(stream::iter(messages).boxed());
             }
-            Step::Sleep(..) | Step::Yield(_) | Step::Hang | Step::Send(_) | Step::End(..) => {
+            Step::Sleep(..)
+            | Step::Yield(_)
+            | Step::Hang
+            | Step::Send(_)
+            | Step::End(..)
+            | Step::Stream(_)
+            | Step::GetOrSpawn(..) => {
                 execute::perform(&self.run, step, by).await;
             }
         }
@@ -357,11 +374,20 @@ impl Handler<Terminated> for ProgramActor {
 }
 
 /// Records the end of a handler, also when it is dropped.
-struct HandlerGuard {
+pub(super) struct HandlerGuard {
     history: Arc<History>,
     id: u64,
     actor: usize,
     how: HandlerEnd,
+}
+
+impl HandlerGuard {
+    /// Records how the handler of a stream request ends, and panics if that is how.
+    pub(super) fn end<R>(&mut self, how: HandlerEnd, outcome: Outcome<R>) -> Outcome<R> {
+        self.how = how;
+        assert!(how != HandlerEnd::Panicked, "{INJECTED}");
+        outcome
+    }
 }
 
 impl Drop for HandlerGuard {

@@ -17,6 +17,7 @@ use super::message::{Abortable, Interleaving, ReadOnly};
 use super::program::{EndMethod, Op, Program, Sharing, Spawn, Step, StrategySpec};
 use super::run::{Run, Runtime, lock, yields};
 use super::send::send;
+use super::streams::{get_or_spawn, send_stream};
 use crate::Subject;
 
 /// Runs the program on a new tokio runtime.
@@ -196,6 +197,8 @@ pub(super) async fn perform(run: &Arc<Run>, step: &Step, by: Sender) {
         Step::Send(spec) if spec.sharing == Sharing::Interleaved => send(run, spec, by, Interleaving).await,
         Step::Send(spec) if spec.abort => send(run, spec, by, Abortable).await,
         Step::Send(spec) => send(run, spec, by, |message| message).await,
+        Step::Stream(spec) => send_stream(run, spec),
+        Step::GetOrSpawn(name, stops) => get_or_spawn(run, *name, *stops),
         // Steps of actors only.
         _ => {}
     }

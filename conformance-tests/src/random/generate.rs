@@ -3,7 +3,13 @@
 
 use super::program::{
     DirectiveSpec, EndMethod, Finish, Hook, HookEnd, InterceptSpec, Job, Lane, Op, OverflowPolicy, Program,
+<<<<<<< HEAD
     SendMethod, SendSpec, Sharing, Spawn, Step, StrategySpec,
+||||||| 2424417
+    SendMethod, SendSpec, Spawn, Step, StrategySpec,
+=======
+    SendMethod, SendSpec, Spawn, Step, StrategySpec, StreamEnding, StreamShape, StreamSpec,
+>>>>>>> streams
 };
 use super::splitmix::SplitMix64;
 
@@ -34,7 +40,13 @@ struct Features {
     lost_spawns: bool,
     supervision: bool,
     clients: bool,
+<<<<<<< HEAD
     reads: bool,
+||||||| 2424417
+=======
+    streams: bool,
+    singles: bool,
+>>>>>>> streams
 }
 
 impl Features {
@@ -56,7 +68,12 @@ impl Features {
             &mut features.slow_stops,
             &mut features.supervision,
             &mut features.clients,
+<<<<<<< HEAD
             &mut features.reads,
+||||||| 2424417
+=======
+            &mut features.streams,
+>>>>>>> streams
         ] {
             *feature = random.one_in(2);
         }
@@ -70,6 +87,7 @@ impl Features {
             &mut features.outbound,
             &mut features.services,
             &mut features.lost_spawns,
+            &mut features.singles,
         ] {
             *feature = random.one_in(4);
         }
@@ -147,7 +165,38 @@ impl Generator {
             1 => Step::Yield(self.random.below(6)),
             2 if self.features.ends => Step::End(self.ending(), self.slot()),
             3 if self.slots < MOST_ACTORS && self.random.one_in(3) => Step::Spawn(Box::new(self.spawn(0))),
+            4 | 5 if self.features.streams => Step::Stream(self.stream()),
+            6 if self.features.singles => self.get_or_spawn(),
             _ => Step::Send(Box::new(self.spec(2))),
+        }
+    }
+
+    fn get_or_spawn(&mut self) -> Step {
+        Step::GetOrSpawn(self.random.below(2) as usize, self.random.one_in(2))
+    }
+
+    fn stream(&mut self) -> StreamSpec {
+        let shape = self.random.pick(&[StreamShape::Expand, StreamShape::Reduce, StreamShape::Transform]);
+        let ending = match self.random.below(8) {
+            0 if self.features.failures => StreamEnding::Fail,
+            1 if self.features.panics => StreamEnding::Panic,
+            2 => StreamEnding::Leave,
+            3..=5 => StreamEnding::Beside,
+            _ => StreamEnding::Finish,
+        };
+        let count = self.random.pick(&[0, 1, 2, 7, 40]);
+        let takes = shape != StreamShape::Reduce && self.features.drops && self.random.one_in(3);
+        StreamSpec {
+            to: self.slot(),
+            shape,
+            count,
+            buffer: self.random.pick(&[1, 2, 32]),
+            batch: self.random.pick(&[1, 1, 3]),
+            pause: self.random.pick(&[0, 0, 1]),
+            ending,
+            take: takes.then(|| self.random.below(count + 1)),
+            timeout: (self.features.limits && self.random.one_in(4)).then(|| 1 + self.short()),
+            input_panics: self.features.panics && self.random.one_in(4),
         }
     }
 
@@ -263,6 +312,8 @@ impl Generator {
             11 if self.features.watches => Step::Unwatch(self.slot()),
             12 | 13 if self.features.stash => Step::Unstash,
             14 | 15 if self.features.own_messages && depth > 0 => self.own_message(depth - 1),
+            _ if self.features.streams && self.random.one_in(4) => Step::Stream(self.stream()),
+            _ if self.features.singles && self.random.one_in(4) => self.get_or_spawn(),
             _ => Step::Sleep(self.short()),
         }
     }

@@ -201,6 +201,14 @@ pub(super) enum Violation {
     SenderPanicked,
     /// Formatting an error panicked.
     TextPanics,
+    /// An item of a stream is not the next one, or a sum is wrong.
+    WrongItem(u64),
+    /// A stream ended without all its items, without being finished, or twice.
+    WrongEnd(u64),
+    /// Two actors of one name of `get_or_spawn` were alive.
+    TwoAlive,
+    /// `get_or_spawn` failed while the system was running.
+    NotFound(ErrorKind),
 }
 
 #[derive(Debug, Clone, Copy)]

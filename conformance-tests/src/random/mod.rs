@@ -12,7 +12,8 @@
 //! - The history is the list of observations of callers, handlers, hooks and observers, in one order.
 //! - The checker does not depend on the implementation. It checks that each ask is answered once and each message is
 //!   handled or reported once; FIFO order per sender and lane; capacities; one notice per watch; the order of hooks;
-//!   that no actor is killed before the deadline; and that nothing is leaked.
+//!   that no actor is killed before the deadline; that the items of a stream come in order up to one end or one error; that
+//!   `get_or_spawn` never lets two actors of one name live; and that nothing is leaked.
 //! - A failing program is shrunk: operations are removed and simplified while it still fails.
 //!
 //! On one thread with a simulated clock, which advances to the next timer when all tasks wait, a seed always gives
@@ -31,6 +32,7 @@ mod search;
 mod send;
 mod shrink;
 mod splitmix;
+mod streams;
 #[cfg(test)]
 mod tests;
 

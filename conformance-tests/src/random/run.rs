@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -37,6 +37,8 @@ pub(super) struct Run {
     pub(super) actors: Mutex<BTreeMap<usize, Option<ActorRef<ProgramActor>>>>,
     pub(super) uids: Mutex<BTreeMap<ActorUid, usize>>,
     ids: AtomicU64,
+    /// How many actors live under each name of `get_or_spawn`.
+    pub(super) singles: [Arc<AtomicUsize>; 2],
     /// Tasks that await answers.
     pub(super) tasks: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -54,6 +56,7 @@ impl Run {
             actors: Mutex::default(),
             uids: Mutex::default(),
             ids: AtomicU64::new(0),
+            singles: Default::default(),
             tasks: Mutex::default(),
         })
     }

@@ -61,7 +61,11 @@ where
             sent((told.ok() != Some(1)).then(|| Error::new(ErrorKind::NoSuchActor)).as_ref());
         }
         SendMethod::Ask | SendMethod::Enqueue => ask(run, spec, by, (id, make(message), target)).await,
-        SendMethod::Forward | SendMethod::Timer | SendMethod::Pipe | SendMethod::Item => {}
+        SendMethod::Forward
+        | SendMethod::Timer
+        | SendMethod::Pipe
+        | SendMethod::Item
+        | SendMethod::Stream => {}
     }
 }
 

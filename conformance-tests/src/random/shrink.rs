@@ -2,9 +2,17 @@
 
 use std::time::Instant;
 
+<<<<<<< HEAD
 use super::program::{
     EndMethod, Finish, Hook, HookEnd, Job, Lane, Op, Program, SendSpec, Sharing, Spawn, Step,
 };
+||||||| 2424417
+use super::program::{EndMethod, Finish, Hook, HookEnd, Job, Lane, Op, Program, SendSpec, Spawn, Step};
+=======
+use super::program::{
+    EndMethod, Finish, Hook, HookEnd, Job, Lane, Op, Program, SendSpec, Spawn, Step, StreamEnding, StreamSpec,
+};
+>>>>>>> streams
 
 /// The smallest program found within the time limit that still fails.
 pub(super) fn shrink(program: Program, until: Instant, mut fails: impl FnMut(&Program) -> bool) -> Program {
@@ -94,6 +102,7 @@ fn step(step: &Step) -> Vec<Step> {
             all.extend(number(*ms).into_iter().map(|ms| Step::Pipe(ms, it.clone())));
             all
         }
+        Step::Stream(it) => stream(it).into_iter().map(Step::Stream).collect(),
         Step::Attach(count, it) => job(it).into_iter().map(|it| Step::Attach(*count, it)).collect(),
         _ => Vec::new(),
     }
@@ -158,6 +167,20 @@ fn send(it: &SendSpec) -> Vec<SendSpec> {
         SendSpec { sharing: Sharing::Exclusive, ..same() },
     ];
     all.extend(job(&it.job).into_iter().map(|job| SendSpec { job, ..same() }));
+    all.retain(|simpler| simpler != it);
+    all
+}
+
+fn stream(it: &StreamSpec) -> Vec<StreamSpec> {
+    let mut all = vec![
+        StreamSpec { pause: 0, ..*it },
+        StreamSpec { ending: StreamEnding::Finish, ..*it },
+        StreamSpec { take: None, ..*it },
+        StreamSpec { timeout: None, ..*it },
+        StreamSpec { input_panics: false, ..*it },
+        StreamSpec { batch: 1, ..*it },
+    ];
+    all.extend(number(it.count).into_iter().map(|count| StreamSpec { count, ..*it }));
     all.retain(|simpler| simpler != it);
     all
 }

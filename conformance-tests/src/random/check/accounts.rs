@@ -68,9 +68,12 @@ fn accounted(model: &Model<'_>, record: &MessageRecord) -> Option<String> {
             (told && record.accepted().is_some() && handled + dead == 0)
                 .then(|| format!("{text} was accepted, but neither handled nor a dead letter"))
         }
-        SendMethod::Ask | SendMethod::Enqueue | SendMethod::Timer | SendMethod::Pipe | SendMethod::Item => {
-            None
-        }
+        SendMethod::Ask
+        | SendMethod::Enqueue
+        | SendMethod::Stream
+        | SendMethod::Timer
+        | SendMethod::Pipe
+        | SendMethod::Item => None,
     }
 }
 

@@ -52,7 +52,7 @@ pub(super) struct MessageRecord {
 
 impl MessageRecord {
     fn is_ask(&self) -> bool {
-        matches!(self.how, SendMethod::Ask | SendMethod::Enqueue)
+        matches!(self.how, SendMethod::Ask | SendMethod::Enqueue | SendMethod::Stream)
     }
 
     /// How often the message was handled; stashing does not count.

@@ -132,6 +132,69 @@ pub enum Step {
     PipePanic,
     /// `Context::attach` of a stream with this many items.
     Attach(usize, Job),
+    /// Sends a stream request, and consumes its items in a task.
+    Stream(StreamSpec),
+    /// `System::get_or_spawn` of one of a few names, in a task; then whether the actor is stopped.
+    GetOrSpawn(usize, bool),
+}
+
+/// A stream request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamSpec {
+    /// The target actor.
+    pub to: usize,
+    /// The method.
+    pub shape: StreamShape,
+    /// How many items are produced, or come with the request.
+    pub count: u64,
+    /// The capacity of the buffers.
+    pub buffer: usize,
+    /// How many items are sent together.
+    pub batch: usize,
+    /// How long the handler sleeps after each item, in milliseconds.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub pause: u64,
+    /// How the handler ends.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ending: StreamEnding,
+    /// After how many items the consumer is dropped.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub take: Option<u64>,
+    /// The timeout of the whole, in milliseconds.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub timeout: Option<u64>,
+    /// Whether the caller's stream panics at its last item.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub input_panics: bool,
+}
+
+/// The methods that send stream requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StreamShape {
+    /// `expand`.
+    Expand,
+    /// `reduce`.
+    Reduce,
+    /// `transform`.
+    Transform,
+}
+
+/// How the handler of a stream request ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StreamEnding {
+    /// Finishes the stream, or replies.
+    #[default]
+    Finish,
+    /// Drops the producer, or the input.
+    Leave,
+    /// Returns an error.
+    Fail,
+    /// Panics.
+    Panic,
+    /// Leaves the items to a task.
+    Beside,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -214,6 +277,8 @@ pub enum SendMethod {
     Pipe,
     /// Not in a program: an item of a stream.
     Item,
+    /// Not in a program: a stream request.
+    Stream,
 }
 
 /// A [`Priority`].
