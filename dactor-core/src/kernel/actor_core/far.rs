@@ -84,7 +84,6 @@ impl<A: Actor> ActorCore<A> {
         // Dropped by the mailbox's policy, or given up by its asker: no error.
         explained.map_or(Ok(()), |(envelope, error)| Err(FarRefused { envelope, error }))
     }
-
 }
 
 /// Waits until the actor has ended.
