@@ -22,3 +22,6 @@ pub use frame::{Body, Call, Frame, Party, StreamKind, Target, VERSION};
 pub use headers::{EncodedHeaders, HeaderDecoders, MAX_HEADERS, RawHeaders};
 pub use remote::Remote;
 pub use scope::{WantedRef, WireScope};
+
+#[cfg(test)]
+mod tests;
