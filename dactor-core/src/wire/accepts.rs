@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::actor::stream::far;
 use crate::delivery::envelope::Envelope;
 use crate::delivery::far::{IncomingAsk, ReplyTo};
-use crate::delivery::far_items::decode;
+use crate::delivery::far_codec::decode;
 use crate::delivery::incoming::Incoming;
 use crate::message::items::FarStreams;
 use crate::wire::Remote;

@@ -181,7 +181,7 @@ fn an_unencodable_value_leaves_nothing_behind() {
     let mut buffer = b"before".to_vec();
     let wire = super::Odd::WIRE.unwrap();
     let error =
-        crate::delivery::far_items::encode(&wire.reply(), &OddReply, Codec::Json, &mut buffer).unwrap_err();
+        crate::delivery::far_codec::encode(&wire.reply(), &OddReply, Codec::Json, &mut buffer).unwrap_err();
     assert_eq!((error.kind(), &*buffer), (ErrorKind::EncodeFailed, &b"before"[..]));
     assert!(format!("{error:#}").contains("an odd reply"), "{error:#}");
 }
