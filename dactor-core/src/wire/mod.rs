@@ -26,3 +26,6 @@ pub use headers::{EncodedHeaders, HeaderDecoders, MAX_HEADERS, RawHeaders};
 pub use remote::Remote;
 pub use scope::{WantedRef, WireScope};
 pub use served::{Served, Taken};
+
+#[cfg(test)]
+mod tests;
