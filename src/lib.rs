@@ -34,6 +34,9 @@ pub mod guide {
     pub mod supervision {}
     #[doc = include_str!("docs/timers.md")]
     pub mod timers {}
+    #[cfg(all(feature = "testkit", feature = "wire"))]
+    #[doc = include_str!("docs/travel.md")]
+    pub mod travel {}
 }
 
 /// The common imports: `use dactor::prelude::*;`.

@@ -50,6 +50,7 @@ pub use coverage::{REASONS, Reason, uncovered};
 pub use reference::{Handle, Reference, Style};
 pub use report::{Outcome, Record};
 pub use rule::{Body, Capability, Level, Rule, RuntimeMode, State, Tag, Topic};
+pub use rules::far::coverage::{FAMILIES as FAR_FAMILIES, FromAfar};
 pub use rules::rules;
-pub use run::{run, trials};
+pub use run::{run, run_family, trials};
 pub use subject::{Native, NativeExit, NativeProbe, Subject, Task, Watch};

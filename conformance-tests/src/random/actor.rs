@@ -57,7 +57,6 @@ impl ProgramActor {
         outcome
     }
 
-<<<<<<< HEAD
     fn begin_handler(&self, id: u64, sharing: Sharing) -> HandlerGuard {
         let (actor, instance) = (self.spec.slot, self.instance);
         self.note(Observation::Begin { id, actor, instance, sharing });
@@ -123,16 +122,11 @@ impl ProgramActor {
         }
     }
 
-||||||| 2424417
-=======
     /// Records the handler of a stream request.
     pub(super) fn begin_stream(&self, id: u64) -> HandlerGuard {
-        self.note(Observation::Begin { id, actor: self.spec.slot, instance: self.instance });
-        let (history, actor) = (self.run.history.clone(), self.spec.slot);
-        HandlerGuard { history, id, actor, how: HandlerEnd::Cut }
+        self.begin_handler(id, Sharing::Exclusive)
     }
 
->>>>>>> streams
     fn answer(&self, id: u64, bad: bool) -> Answer {
         Answer { id, bad, _live: LiveCounter::message(&self.run.history) }
     }

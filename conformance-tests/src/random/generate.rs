@@ -3,13 +3,7 @@
 
 use super::program::{
     DirectiveSpec, EndMethod, Finish, Hook, HookEnd, InterceptSpec, Job, Lane, Op, OverflowPolicy, Program,
-<<<<<<< HEAD
-    SendMethod, SendSpec, Sharing, Spawn, Step, StrategySpec,
-||||||| 2424417
-    SendMethod, SendSpec, Spawn, Step, StrategySpec,
-=======
-    SendMethod, SendSpec, Spawn, Step, StrategySpec, StreamEnding, StreamShape, StreamSpec,
->>>>>>> streams
+    SendMethod, SendSpec, Sharing, Spawn, Step, StrategySpec, StreamEnding, StreamShape, StreamSpec,
 };
 use super::splitmix::SplitMix64;
 
@@ -40,13 +34,9 @@ struct Features {
     lost_spawns: bool,
     supervision: bool,
     clients: bool,
-<<<<<<< HEAD
     reads: bool,
-||||||| 2424417
-=======
     streams: bool,
     singles: bool,
->>>>>>> streams
 }
 
 impl Features {
@@ -68,12 +58,8 @@ impl Features {
             &mut features.slow_stops,
             &mut features.supervision,
             &mut features.clients,
-<<<<<<< HEAD
             &mut features.reads,
-||||||| 2424417
-=======
             &mut features.streams,
->>>>>>> streams
         ] {
             *feature = random.one_in(2);
         }

@@ -2,17 +2,10 @@
 
 use std::time::Instant;
 
-<<<<<<< HEAD
 use super::program::{
-    EndMethod, Finish, Hook, HookEnd, Job, Lane, Op, Program, SendSpec, Sharing, Spawn, Step,
+    EndMethod, Finish, Hook, HookEnd, Job, Lane, Op, Program, SendSpec, Sharing, Spawn, Step, StreamEnding,
+    StreamSpec,
 };
-||||||| 2424417
-use super::program::{EndMethod, Finish, Hook, HookEnd, Job, Lane, Op, Program, SendSpec, Spawn, Step};
-=======
-use super::program::{
-    EndMethod, Finish, Hook, HookEnd, Job, Lane, Op, Program, SendSpec, Spawn, Step, StreamEnding, StreamSpec,
-};
->>>>>>> streams
 
 /// The smallest program found within the time limit that still fails.
 pub(super) fn shrink(program: Program, until: Instant, mut fails: impl FnMut(&Program) -> bool) -> Program {

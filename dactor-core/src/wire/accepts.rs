@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::actor::stream::far;
 use crate::delivery::envelope::Envelope;
 use crate::delivery::far::{IncomingAsk, ReplyTo};
-use crate::delivery::far_items::decode;
+use crate::delivery::far_codec::decode;
 use crate::delivery::incoming::Incoming;
 use crate::message::items::FarStreams;
 use crate::wire::Remote;
@@ -62,7 +62,6 @@ pub struct Arriving<'a> {
 }
 
 /// A message that has come from another process, ready for the mailbox of its actor.
-#[derive(Debug)]
 pub struct Opened<A: Actor> {
     /// For [`deliver`](crate::wire::deliver).
     pub envelope: Envelope<A>,
@@ -70,6 +69,15 @@ pub struct Opened<A: Actor> {
     pub ask: Option<CancelAsk>,
     /// For a stream request: its streams.
     pub streams: FarStreams,
+}
+
+impl<A: Actor> fmt::Debug for Opened<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Opened")
+            .field("envelope", &self.envelope)
+            .field("streams", &self.streams)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Cancels an ask that has come from another process.

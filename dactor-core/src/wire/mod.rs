@@ -7,6 +7,7 @@
 
 mod accepts;
 mod bytes;
+mod carrier;
 mod codec;
 mod depth;
 mod error;
@@ -14,11 +15,17 @@ mod frame;
 mod headers;
 mod remote;
 pub mod scope;
+mod served;
 
 pub use accepts::{Accepts, AnyAccepts, Arriving, CancelAsk, Opened, deliver};
+pub use carrier::{Carrier, Elsewhere, far_actor, far_recipient};
 pub use depth::MAX_DEPTH;
 pub use error::{decode_error, encode_error};
 pub use frame::{Body, Call, Frame, Party, StreamKind, Target, VERSION};
 pub use headers::{EncodedHeaders, HeaderDecoders, MAX_HEADERS, RawHeaders};
 pub use remote::Remote;
 pub use scope::{WantedRef, WireScope};
+pub use served::{Served, Taken};
+
+#[cfg(test)]
+mod tests;

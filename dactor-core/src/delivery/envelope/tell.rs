@@ -2,9 +2,10 @@
 
 use std::any::Any;
 
-use super::far::{FarMessage, encode_message, wire_name};
+use super::far::FarMessage;
 use super::{DispatchContext, DynMessage, ReadDispatch, Running, RunningRead};
 use crate::delivery::access::{Handles, SharedActor};
+use crate::delivery::far_codec::{encode_message, wire_name};
 use crate::delivery::handler::handle_told;
 use crate::delivery::obligation::NoObligation;
 use crate::message::mode::Mode;

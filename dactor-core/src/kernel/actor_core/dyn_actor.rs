@@ -7,7 +7,7 @@ use std::task::Wake;
 use super::{ActorCore, ActorMeta};
 use crate::base::label::Labelled;
 use crate::mailbox::{Ending, Wakeup};
-use crate::{Actor, Result, StopReason, Supervision};
+use crate::{Actor, End, Result, StopReason, Supervision};
 
 /// A live actor of any type, as seen by its system and its backend.
 pub(crate) trait DynActor: Labelled {
@@ -29,6 +29,8 @@ pub(crate) trait DynActor: Labelled {
     fn call(&self);
     /// The supervision strategy for its children.
     fn supervision(&self) -> Supervision;
+    /// Asks it to end. It is an error only for an actor that lives elsewhere.
+    fn request_end(&self, how: End) -> Result<()>;
     /// Lets the end of an actor that lives elsewhere be known here, until it is [not wanted](Self::unobserve) any more.
     fn observe(&self) -> Result<()>;
     fn unobserve(&self);
@@ -88,6 +90,10 @@ impl<A: Actor> DynActor for ActorCore<A> {
 
     fn supervision(&self) -> Supervision {
         A::supervision()
+    }
+
+    fn request_end(&self, how: End) -> Result<()> {
+        ActorCore::request_end(self, how)
     }
 
     fn observe(&self) -> Result<()> {
