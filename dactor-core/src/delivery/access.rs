@@ -161,6 +161,8 @@ pub trait Handles<M: Message>: Actor {
         mode: Mode,
         obligation: impl ReplyObligation<M::Reply> + 'a,
     ) -> RunningRead<'a>;
+
+    #[doc(hidden)]
     #[expect(private_interfaces, reason = "only this crate makes hooks")]
     fn intercept_items(message: &mut M, hooks: MakeHooks<'_>);
 }

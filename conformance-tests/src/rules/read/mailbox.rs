@@ -48,7 +48,7 @@ async fn bounded(rule: RuleContext) {
     // The first write is taken, and waits outside for the reads.
     let mut queued = vec![write(&actor, change("w"))];
     rule.soon("the write is taken", async {
-        while actor.queued() > 0 {
+        while actor.queued() > Some(0) {
             tokio::task::yield_now().await;
         }
     })

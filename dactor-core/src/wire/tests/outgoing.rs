@@ -51,6 +51,8 @@ impl Holder for Elsewhere {
         *self.1.lock().unwrap() += 1;
         give_up();
     }
+
+    fn asker_gone(&self) {}
 }
 
 fn give_up<M: Message>(state: &AskState<M>) -> (GivenUp<M>, usize) {
