@@ -14,16 +14,21 @@ use crate::{Error, ErrorKind, Headers, Message};
 
 impl<A: Accepts<M>, M: Message> DynAsk<A> for AskState<M> {
     fn dispatch<'a>(self: Arc<Self>, context: DispatchContext<'a, A>) -> Running<'a> {
-        match self.claim() {
+        let (kind, message) = match self.claim() {
             Claim::Message(message, headers) => {
                 let obligation = AskObligation::new::<M>(self, 0, context.route.target);
-                handle(context, message, headers, M::MODE, obligation)
+                return handle(context, message, headers, M::MODE, obligation);
             }
-            unwanted => {
-                drop_unwanted(self, unwanted, context.route.target);
-                skip()
+            Claim::Withdrawn => {
+                // Headers, perhaps.
+                discard(self);
+                return skip();
             }
-        }
+            Claim::Late(message) => (ErrorKind::Timeout, message),
+            Claim::Cancelled(message) => (ErrorKind::Cancelled, message),
+        };
+        self.drop_unwanted(message, kind, context.route.target);
+        skip()
     }
 
     fn share<'a>(&self, actor: &'a A) -> Option<&'a dyn SharedActor<A>> {
@@ -31,16 +36,20 @@ impl<A: Accepts<M>, M: Message> DynAsk<A> for AskState<M> {
     }
 
     fn dispatch_read<'a>(self: Arc<Self>, context: ReadDispatch<'a, A>) -> RunningRead<'a> {
-        match self.claim() {
+        let (kind, message) = match self.claim() {
             Claim::Message(message, headers) => {
                 let obligation = AskObligation::new::<M>(self, 0, context.route.target);
-                A::accept_read(context, message, headers, M::MODE, obligation)
+                return A::accept_read(context, message, headers, M::MODE, obligation);
             }
-            unwanted => {
-                drop_unwanted(self, unwanted, context.route.target);
-                skip_read()
+            Claim::Withdrawn => {
+                discard(self);
+                return skip_read();
             }
-        }
+            Claim::Late(message) => (ErrorKind::Timeout, message),
+            Claim::Cancelled(message) => (ErrorKind::Cancelled, message),
+        };
+        self.drop_unwanted(message, kind, context.route.target);
+        skip_read()
     }
 
     fn message_type(&self) -> &'static str {
@@ -65,18 +74,13 @@ impl<A: Accepts<M>, M: Message> DynAsk<A> for AskState<M> {
     }
 }
 
-/// Ends an ask that its asker has given up.
-fn drop_unwanted<M: Message>(ask: Arc<AskState<M>>, claim: Claim<M>, target: &dyn DispatchTarget) {
-    let (kind, message) = match claim {
-        Claim::Message(..) => unreachable!("it is wanted"),
-        // Headers, perhaps.
-        Claim::Withdrawn => return discard(ask),
-        Claim::Late(message) => (ErrorKind::Timeout, message),
-        Claim::Cancelled(message) => (ErrorKind::Cancelled, message),
-    };
-    discard(message);
-    Sink::answer(&*ask, Err(target.error(kind, M::type_name()).unhandled()));
-    discard(ask);
+impl<M: Message> AskState<M> {
+    /// Ends an ask that its asker has given up.
+    fn drop_unwanted(self: Arc<Self>, message: M, kind: ErrorKind, target: &dyn DispatchTarget) {
+        discard(message);
+        Sink::answer(&*self, Err(target.error(kind, M::type_name()).unhandled()));
+        discard(self);
+    }
 }
 
 /// A message whose handler answers an asker of another actor.
