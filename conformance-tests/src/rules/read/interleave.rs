@@ -123,7 +123,7 @@ async fn call_back(rule: RuleContext) {
                 let back = ctx.actor_ref().clone();
                 Box::pin(async move {
                     gate.pass().await;
-                    if at % 2 == 0 {
+                    if at.is_multiple_of(2) {
                         return Ok(back.ask(Join(look("j"))).await? + 1);
                     }
                     let asks =

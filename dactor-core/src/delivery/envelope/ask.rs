@@ -103,16 +103,21 @@ fn dispatch<'a, A: Handles<M>, M: Message, S: ReplySlot<M::Reply> + 'a>(
     asker: S,
     context: DispatchContext<'a, A>,
 ) -> Running<'a> {
-    match claim {
+    let (kind, message) = match claim {
         Claim::Message(message, headers) => {
             let obligation = AskObligation::new::<M>(asker, 0, context.route.target);
-            handle(context, message, headers, M::MODE, obligation)
+            return handle(context, message, headers, M::MODE, obligation);
         }
-        unwanted => {
-            drop_unwanted(asker, unwanted, context.route.target);
-            skip()
+        Claim::Withdrawn => {
+            // Headers, perhaps.
+            discard(asker);
+            return skip();
         }
-    }
+        Claim::Late(message) => (ErrorKind::Timeout, message),
+        Claim::Cancelled(message) => (ErrorKind::Cancelled, message),
+    };
+    drop_unwanted(asker, message, kind, context.route.target);
+    skip()
 }
 
 /// The same for a read.
@@ -121,27 +126,30 @@ fn dispatch_read<'a, A: Handles<M>, M: Message, S: ReplySlot<M::Reply> + 'a>(
     asker: S,
     context: ReadDispatch<'a, A>,
 ) -> RunningRead<'a> {
-    match claim {
+    let (kind, message) = match claim {
         Claim::Message(message, headers) => {
             let obligation = AskObligation::new::<M>(asker, 0, context.route.target);
-            A::accept_read(context, message, headers, M::MODE, obligation)
+            return A::accept_read(context, message, headers, M::MODE, obligation);
         }
-        unwanted => {
-            drop_unwanted(asker, unwanted, context.route.target);
-            skip_read()
+        Claim::Withdrawn => {
+            // Headers, perhaps.
+            discard(asker);
+            return skip_read();
         }
-    }
-}
-
-/// Ends an ask that its asker has given up.
-fn drop_unwanted<M: Message>(asker: impl ReplySlot<M::Reply>, claim: Claim<M>, target: &dyn DispatchTarget) {
-    let (kind, message) = match claim {
-        Claim::Message(..) => unreachable!("the message is wanted"),
-        // Headers, perhaps.
-        Claim::Withdrawn => return discard(asker),
         Claim::Late(message) => (ErrorKind::Timeout, message),
         Claim::Cancelled(message) => (ErrorKind::Cancelled, message),
     };
+    drop_unwanted(asker, message, kind, context.route.target);
+    skip_read()
+}
+
+/// Ends an ask that its asker has given up.
+fn drop_unwanted<M: Message>(
+    asker: impl ReplySlot<M::Reply>,
+    message: M,
+    kind: ErrorKind,
+    target: &dyn DispatchTarget,
+) {
     discard(message);
     asker.sink().answer(Err(target.error(kind, M::type_name()).unhandled()));
     discard(asker);

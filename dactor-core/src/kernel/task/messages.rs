@@ -51,7 +51,7 @@ impl<A: Actor> ActorTask<A> {
                 }
                 continue;
             }
-            let Some(envelope) = self.next_message(signals) else {
+            let Some(mut envelope) = self.next_message(signals) else {
                 let Teardown { core, batch, .. } = &mut self.teardown;
                 if !refill(core, batch, &mut linger, &mut handled).await {
                     return LoopExit::Sound(StopReason::Drained);
@@ -59,15 +59,13 @@ impl<A: Actor> ActorTask<A> {
                 continue;
             };
             handled += 1;
-            let envelope = if envelope.sharing() == Sharing::Exclusive {
-                envelope
-            } else {
+            if envelope.sharing() != Sharing::Exclusive {
                 match Box::pin(self.reads(envelope, &mut handled)).await {
-                    Ok(Some(next)) => next,
+                    Ok(Some(next)) => envelope = next,
                     Ok(None) => continue,
                     Err(exit) => return exit,
                 }
-            };
+            }
             let message = envelope.message_type();
             let counts = self.ctx.counts_as_activity(&envelope);
             // Pinned in place: a running handler is large, and moving it would dominate the cost of a tell.
