@@ -30,6 +30,9 @@ pub mod guide {
     pub mod supervision {}
     #[doc = include_str!("docs/timers.md")]
     pub mod timers {}
+    #[cfg(feature = "wire")]
+    #[doc = include_str!("docs/wire.md")]
+    pub mod wire {}
 }
 
 /// The common imports: `use dactor::prelude::*;`.

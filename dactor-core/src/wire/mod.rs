@@ -12,14 +12,16 @@ mod depth;
 mod error;
 mod frame;
 mod headers;
+mod opening;
 mod remote;
 pub mod scope;
 
-pub use accepts::{Accepts, AnyAccepts, Arriving, CancelAsk, Opened, deliver};
+pub use accepts::{Accepts, AnyAccepts};
 pub use depth::MAX_DEPTH;
 pub use error::{decode_error, encode_error};
 pub use frame::{Body, Call, Frame, Party, StreamKind, Target, VERSION};
 pub use headers::{EncodedHeaders, HeaderDecoders, MAX_HEADERS, RawHeaders};
+pub use opening::{Arriving, CancelAsk, Opened, deliver};
 pub use remote::Remote;
 pub use scope::{WantedRef, WireScope};
 
