@@ -307,12 +307,13 @@ async fn wait(
     let mut gone = pin!(asker.map(|asker| asker.gone().cancelled_owned()));
     // Whoever polls an actor's code polls it again when a signal comes.
     poll_fn(|cx| {
-        if target.ending() >= Ending::Stop {
-            return Poll::Ready(Err(target.stopped(message)));
-        }
-        // What it means is looked at below.
+        // First: an ask that was given up is no dead letter, also when the actor stops at the same time. What it means is
+        // looked at below.
         if gone.as_mut().as_pin_mut().is_some_and(|gone| gone.poll(cx).is_ready()) {
             return Poll::Ready(Ok(()));
+        }
+        if target.ending() >= Ending::Stop {
+            return Poll::Ready(Err(target.stopped(message)));
         }
         sleep.as_mut().poll(cx).map(Ok)
     })
