@@ -115,3 +115,22 @@ fn a_message_is_shown_in_dead_letters_only_if_it_says_so() {
     assert_eq!(Message::describe(&Shown { _cents: 7 }).as_deref(), Some("Shown { _cents: 7 }"));
     assert_eq!(Message::describe(&Told), None);
 }
+
+#[derive(Message)]
+#[message(local, no_keep_alive)]
+struct Look;
+
+#[derive(dactor::Expand)]
+#[message(item = u8, local, no_keep_alive)]
+struct List;
+
+#[test]
+fn flags_are_set_by_attributes() {
+    const {
+        assert!(Look::LOCAL_ONLY && !Look::KEEP_ALIVE);
+        assert!(!Told::LOCAL_ONLY && Told::KEEP_ALIVE);
+        assert!(<List as dactor::Expand>::LOCAL_ONLY && !<List as dactor::Expand>::KEEP_ALIVE);
+        assert!(<dactor::ExpandRequest<List> as Message>::LOCAL_ONLY);
+        assert!(!<dactor::ExpandRequest<List> as Message>::KEEP_ALIVE);
+    }
+}

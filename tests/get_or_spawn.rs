@@ -171,84 +171,14 @@ fn looking_before_spawning_races() {
     }
 }
 
-struct Slow(Arc<AtomicUsize>, bool);
-
-impl Actor for Slow {
-    async fn on_start(&mut self, _: &mut Context<Self>) -> Outcome<()> {
-        self.0.fetch_add(1, Ordering::SeqCst);
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        if self.1 { Err(Failure::new("no disk")) } else { Ok(()) }
-    }
-
-    async fn on_stop(&mut self, _: &dactor::StopReason, _: &mut Context<Self>) -> Outcome<()> {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        Ok(())
-    }
-}
-
 #[test]
-fn callers_wait_for_a_start_and_take_part_in_its_failure() {
-    for system in systems() {
-        runtime(2).block_on(async {
-            let starts = Arc::new(AtomicUsize::new(0));
-            let first = system.get_or_spawn("slow", Slow(starts.clone(), true));
-            let second = system.get_or_spawn("slow", Slow(starts.clone(), true));
-            let (first, second) = tokio::join!(first.into_future(), second.into_future());
-            for error in [first.unwrap_err(), second.unwrap_err()] {
-                assert_eq!(error.kind(), ErrorKind::StartFailed);
-                assert!(format!("{error:#}").contains("no disk"), "{error:#}");
-            }
-            assert_eq!(starts.load(Ordering::SeqCst), 1);
-            // A caller that gives up abandons the actor: the next one spawns it anew.
-            let given_up = system.get_or_spawn("slow", Slow(starts.clone(), false)).into_future();
-            let waits = system.get_or_spawn("slow", Slow(starts.clone(), false)).into_future();
-            let (given_up, waits) =
-                tokio::join!(tokio::time::timeout(Duration::from_millis(5), given_up), waits);
-            assert!(given_up.is_err());
-            let slow = waits.unwrap();
-            // An ending actor is waited for.
-            slow.stop();
-            let next = system.get_or_spawn("slow", Slow(starts.clone(), false)).await.unwrap();
-            assert!(slow.is_alive() == Some(false) && next.is_alive() == Some(true) && next != slow);
-            assert_eq!(starts.load(Ordering::SeqCst), 4);
-            let again: ActorRef<Slow> =
-                system.get_or_spawn("slow", Slow(starts.clone(), false)).await.unwrap();
-            assert_eq!(again, next);
-            let error = system.get_or_spawn("slow", Other).await.unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::NameTaken);
-            assert!(format!("{error:#}").contains("another type"), "{error:#}");
-            assert_eq!(system.get_or_spawn("", Other).await.unwrap_err().kind(), ErrorKind::InvalidName);
-            system.shutdown().await.unwrap();
-            let error = system.get_or_spawn("late", Other).await.unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::SystemShutDown);
-        });
-    }
-}
-
-#[derive(Message)]
-#[message(reply = bool)]
-struct Both;
-
-struct Parent;
-impl Actor for Parent {}
-
-impl Handler<Both> for Parent {
-    async fn handle(&mut self, _: Both, ctx: &mut Context<Self>) -> Outcome<bool> {
-        let first = ctx.get_or_spawn("child", || Other).await?;
-        let second = ctx.get_or_spawn("child", || Other).await?;
-        ctx.stop();
-        let own = ctx.system().get_or_spawn("parent", || Parent).await;
-        Ok(first == second && own.unwrap_err().kind() == ErrorKind::AskedItself)
-    }
-}
-
-#[test]
-fn a_child_is_found_again_and_an_actor_does_not_wait_for_its_own_end() {
+fn a_bad_name_and_a_system_that_has_ended_are_errors() {
     for system in systems() {
         runtime(1).block_on(async {
-            let parent = system.spawn(|| Parent).name("parent").await.unwrap();
-            let both = parent.ask(Both).timeout(Duration::from_secs(5)).await.unwrap();
-            assert!(both);
+            assert_eq!(system.get_or_spawn("", || Other).await.unwrap_err().kind(), ErrorKind::InvalidName);
+            system.shutdown().await.unwrap();
+            let error = system.get_or_spawn("late", || Other).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::SystemShutDown);
         });
     }
 }

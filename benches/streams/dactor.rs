@@ -4,64 +4,13 @@ use std::time::Duration;
 
 use dactor::prelude::*;
 use dactor::spi::Backend;
-use dactor::{Expand, ExpandHandler, Input, Producer, Reduce, ReduceHandler, Transform, TransformHandler};
 use futures_util::stream;
 
+use self::numbers::{Count, Double, Numbers, Sum};
 use super::{BATCH, CAPACITY, Case, timed};
 
-struct Numbers;
-impl Actor for Numbers {}
-
-#[derive(Expand)]
-#[message(item = u64)]
-struct Count(u64);
-
-impl ExpandHandler<Count> for Numbers {
-    async fn expand(
-        &mut self,
-        Count(items): Count,
-        mut out: Producer<u64>,
-        _: &mut Context<Self>,
-    ) -> Outcome<()> {
-        for item in 0..items {
-            out.send(item).await?;
-        }
-        Ok(out.finish().await?)
-    }
-}
-
-#[derive(Reduce)]
-#[message(item = u64, reply = u64)]
-struct Sum;
-
-impl ReduceHandler<Sum> for Numbers {
-    async fn reduce(&mut self, Sum: Sum, mut input: Input<u64>, _: &mut Context<Self>) -> Outcome<u64> {
-        let mut sum = 0;
-        while let Some(item) = input.next().await {
-            sum += item?;
-        }
-        Ok(sum)
-    }
-}
-
-#[derive(Transform)]
-#[message(input = u64, output = u64)]
-struct Double;
-
-impl TransformHandler<Double> for Numbers {
-    async fn transform(
-        &mut self,
-        Double: Double,
-        mut input: Input<u64>,
-        mut out: Producer<u64>,
-        _: &mut Context<Self>,
-    ) -> Outcome<()> {
-        while let Some(item) = input.next().await {
-            out.send(item? * 2).await?;
-        }
-        Ok(out.finish().await?)
-    }
-}
+#[path = "../../tests/common/numbers.rs"]
+mod numbers;
 
 /// The sum of the items.
 macro_rules! sum {

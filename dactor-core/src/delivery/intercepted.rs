@@ -303,12 +303,13 @@ async fn wait(
     let mut gone = pin!(asker.map(|asker| asker.gone().cancelled_owned()));
     // The poller of an actor's code polls it again on a signal.
     poll_fn(|cx| {
-        if target.ending() >= Ending::Stop {
-            return Poll::Ready(Err(target.stopped(message)));
-        }
-        // Evaluated below.
+        // First: an ask that was given up is no dead letter, also when the actor stops at the same time. What it means is
+        // looked at below.
         if gone.as_mut().as_pin_mut().is_some_and(|gone| gone.poll(cx).is_ready()) {
             return Poll::Ready(Ok(()));
+        }
+        if target.ending() >= Ending::Stop {
+            return Poll::Ready(Err(target.stopped(message)));
         }
         sleep.as_mut().poll(cx).map(Ok)
     })

@@ -43,7 +43,7 @@ pub(crate) static RULES: &[Rule] = &[
         "IN-18",
         Topic::Inbound,
         &[(Topic::Inbound, State::Handling), (Topic::Cancel, State::Handling)],
-        "An ask dropped, cancelled or expired during an inbound delay ends the delay at once: its interceptors see that it did not get through, it is no dead letter, and the actor continues with the next message.",
+        "An ask dropped, cancelled or expired during an inbound delay ends the delay at once: its interceptors see that it did not get through, it is no dead letter, also when the actor is stopped at the same time, and the actor continues with the next message.",
         "A withdrawn message does not delay others.",
         body!(withdrawn),
     )
@@ -223,4 +223,17 @@ async fn withdrawn(mut rule: RuleContext) {
             assert_eq!(awaited.await.unwrap().unwrap_err().kind(), ErrorKind::Timeout);
         }
     }
+    // Given up and stopped at the same time.
+    let (journal, system) = (Journal::new(), rule.system());
+    let recorder = RecordingInterceptor::new("a", &journal).decide(first(HOUR));
+    let actor = system.spawn(Worker::new(&Journal::new())).inbound(recorder).await.unwrap();
+    let pending = actor.ask(Note(1)).enqueue().unwrap();
+    journal.wait_for("a>").await;
+    drop(pending);
+    actor.stop();
+    rule.soon("the actor ends", actor.wait()).await.unwrap();
+    assert_eq!(
+        (journal.entries(), system.dead_letter_count()),
+        (vec!["a>".into(), "a< Cancelled".into()], 0)
+    );
 }
