@@ -69,7 +69,7 @@ reads!(Look: Shared, Peek: Interleaved);
 fn an_envelope_says_how_its_message_shares_the_actor() {
     fn all<M: Message<Reply = ()>>(make: fn() -> M, expected: Sharing)
     where
-        Nobody: Accepts<M>,
+        Nobody: Handles<M>,
     {
         let ask = || Arc::new(AskState::new(make(), Headers::default(), Terms::default(), None));
         let all: [Envelope<Nobody>; 3] = [
