@@ -23,7 +23,10 @@ fn fifo(model: &Model<'_>) -> Option<String> {
             SendMethod::Tell | SendMethod::TryTell | SendMethod::Send | SendMethod::Enqueue
         );
         let unordered = matches!(record.by, Sender::Task | Sender::Read(_));
-        if !ordered || unordered || record.sharing == Sharing::Interleaved {
+        // An interceptor that delays a read holds up no other read.
+        let inbound = model.specs.get(&record.to).is_some_and(|spec| spec.inbound.is_some());
+        let delayed = record.sharing == Sharing::Read && inbound;
+        if !ordered || unordered || delayed || record.sharing == Sharing::Interleaved {
             continue;
         }
         let Some(first) = record.begins.first() else { continue };
