@@ -33,8 +33,11 @@ pub mod guide {
     #[doc = include_str!("docs/timers.md")]
     pub mod timers {}
     #[cfg(all(feature = "testkit", feature = "wire"))]
-    #[doc = include_str!("docs/travel.md")]
-    pub mod travel {}
+    #[doc = include_str!("docs/far_testing.md")]
+    pub mod far_testing {}
+    #[cfg(feature = "wire")]
+    #[doc = include_str!("docs/wire.md")]
+    pub mod wire {}
 }
 
 /// The common imports: `use dactor::prelude::*;`.

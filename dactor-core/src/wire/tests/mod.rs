@@ -120,10 +120,12 @@ impl Remote for Account {
     }
 }
 
+type Answer = (u64, Result<Vec<u8>>, Headers);
+
 /// Keeps what comes back.
 #[derive(Default)]
 struct Back {
-    answers: Mutex<VecDeque<(u64, Result<Vec<u8>>, Headers)>>,
+    answers: Mutex<VecDeque<Answer>>,
     came: Notify,
 }
 
@@ -140,7 +142,7 @@ impl ReplyReturn for Back {
 }
 
 impl Back {
-    async fn next(&self) -> (u64, Result<Vec<u8>>, Headers) {
+    async fn next(&self) -> Answer {
         loop {
             if let Some(answer) = self.now() {
                 return answer;
@@ -154,7 +156,7 @@ impl Back {
         self.next().await.1.unwrap_err()
     }
 
-    fn now(&self) -> Option<(u64, Result<Vec<u8>>, Headers)> {
+    fn now(&self) -> Option<Answer> {
         self.answers.lock().unwrap().pop_front()
     }
 }
