@@ -134,7 +134,8 @@ impl Side {
                 *known = Some(ask);
             }
         }
-        self.start_streams(Party::Callee, correlation, taken.streams);
+        let coming = self.add_streams(Party::Callee, correlation, taken.streams);
+        self.open_streams(Party::Callee, correlation, coming);
         Ok(())
     }
 

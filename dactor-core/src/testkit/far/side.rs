@@ -42,7 +42,7 @@ pub(super) struct State {
     packets: AtomicU64,
     correlations: AtomicU64,
     /// Asks of this system.
-    pub(super) pending: Mutex<HashMap<u64, Pending>>,
+    pub(super) pending: Mutex<BTreeMap<u64, Pending>>,
     /// Asks of the other system; `None` while one is on its way to its actor.
     pub(super) incoming: Mutex<HashMap<u64, Option<CancelAsk>>>,
     /// Asks of the other system that were given up before they came.
@@ -50,7 +50,7 @@ pub(super) struct State {
     /// Actors of the other system that are watched here, and by how many types of refs.
     watching: Mutex<BTreeMap<String, (ActorPath, usize)>>,
     /// Actors of this system that the other one watches.
-    pub(super) watched: Mutex<HashMap<String, AbortHandle>>,
+    pub(super) watched: Mutex<BTreeMap<String, AbortHandle>>,
     refusing: Mutex<Option<ErrorKind>>,
     /// The frames that have come.
     pub(super) seen: Mutex<HashSet<u64>>,
@@ -196,15 +196,14 @@ impl Side {
     /// The link is cut: what waits for the other system waits no more.
     pub(super) fn disconnect(&self) {
         let error = self.error(ErrorKind::Disconnected);
-        let pending: Vec<_> = lock(&self.state().pending).drain().map(|(_, pending)| pending).collect();
-        for pending in pending {
+        let pending = std::mem::take(&mut *lock(&self.state().pending));
+        for pending in pending.into_values() {
             pending.ask.fail(error.clone().with("message", pending.ask.message_type()));
         }
         let streams = std::mem::take(&mut *lock(&self.state().streams));
         streams.fail(&error);
-        for (_, watch) in lock(&self.state().watched).drain() {
-            watch.abort();
-        }
+        let watched = std::mem::take(&mut *lock(&self.state().watched));
+        watched.values().for_each(AbortHandle::abort);
     }
 
     /// The link is whole again: watches are set again.
@@ -264,8 +263,9 @@ impl Carrier for Side {
             self.shared.runtime.spawn(fail).abort_handle()
         });
         lock(&self.state().pending).insert(correlation, Pending { ask, timer });
+        let coming = self.add_streams(Party::Caller, correlation, streams);
         self.send(frame);
-        self.start_streams(Party::Caller, correlation, streams);
+        self.open_streams(Party::Caller, correlation, coming);
         // Cut in between, it was perhaps not there to be failed.
         if self.shared.conditions.is_cut() {
             self.disconnect();

@@ -1,6 +1,6 @@
 //! The streams of requests that travel over a link.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
 
@@ -20,8 +20,15 @@ pub(super) const WINDOW: usize = 32;
 /// The streams at one end: by what this end is in the request, and by its correlation id.
 #[derive(Default)]
 pub(super) struct Streams {
-    leaving: HashMap<(Party, u64), Leaving>,
-    coming: HashMap<(Party, u64), Arc<Coming>>,
+    leaving: BTreeMap<Key, Leaving>,
+    coming: BTreeMap<Key, Arc<Coming>>,
+}
+
+/// The correlation id, and whether this end is the caller.
+type Key = (u64, bool);
+
+fn key(role: Party, correlation: u64) -> Key {
+    (correlation, role == Party::Caller)
 }
 
 struct Leaving {
@@ -35,7 +42,7 @@ impl Drop for Leaving {
     }
 }
 
-struct Coming {
+pub(super) struct Coming {
     state: Mutex<Receiving>,
     room: Mutex<Option<AbortHandle>>,
 }
@@ -69,27 +76,42 @@ fn other(role: Party) -> Party {
 }
 
 impl Side {
-    /// Lets the streams of a request flow, of which this end is the caller or the callee.
-    pub(super) fn start_streams(&self, role: Party, correlation: u64, streams: FarStreams) {
-        let key = (role, correlation);
+    /// Knows the streams of a request, of which this end is the caller or the callee. Items that leave wait for credit, which
+    /// comes after the request has; the stream that comes, if there is one, is to be [opened](Self::open_streams).
+    pub(super) fn add_streams(
+        &self,
+        role: Party,
+        correlation: u64,
+        streams: FarStreams,
+    ) -> Option<Arc<Coming>> {
         if let Some(source) = streams.leaving {
             let credit = Arc::new(Semaphore::new(0));
-            let pump = self.clone().pump(key, source, credit.clone());
+            let pump = self.clone().pump(role, correlation, source, credit.clone());
             let pump = self.shared.runtime.spawn(pump).abort_handle();
-            lock(&self.state().streams).leaving.insert(key, Leaving { credit, pump });
+            lock(&self.state().streams).leaving.insert(key(role, correlation), Leaving { credit, pump });
         }
-        if let Some(sink) = streams.coming {
-            let state = Mutex::new(Receiving { sink, granted: 0 });
-            let coming = Arc::new(Coming { state, room: Mutex::default() });
-            lock(&self.state().streams).coming.insert(key, coming.clone());
-            let room = self.clone().grant(key, Arc::downgrade(&coming));
+        let state = Mutex::new(Receiving { sink: streams.coming?, granted: 0 });
+        let coming = Arc::new(Coming { state, room: Mutex::default() });
+        lock(&self.state().streams).coming.insert(key(role, correlation), coming.clone());
+        Some(coming)
+    }
+
+    /// Gives credit for the stream that comes: behind the request, which must not be overtaken.
+    pub(super) fn open_streams(&self, role: Party, correlation: u64, coming: Option<Arc<Coming>>) {
+        if let Some(coming) = coming {
+            let room = self.clone().grant(role, correlation, Arc::downgrade(&coming));
             *lock(&coming.room) = Some(self.shared.runtime.spawn(room).abort_handle());
         }
     }
 
     /// Sends items, one for each credit.
-    async fn pump(self, key: (Party, u64), mut source: Box<dyn ItemSource>, credit: Arc<Semaphore>) {
-        let (role, correlation) = key;
+    async fn pump(
+        self,
+        role: Party,
+        correlation: u64,
+        mut source: Box<dyn ItemSource>,
+        credit: Arc<Semaphore>,
+    ) {
         let to = other(role);
         let end = loop {
             match credit.acquire().await {
@@ -117,13 +139,12 @@ impl Side {
         });
         self.send_frame(&Frame { correlation, body: Body::End { to, error } });
         // Dropped outside of the lock: it aborts this task, at its next await, which there is none of.
-        let done = lock(&self.state().streams).leaving.remove(&key);
+        let done = lock(&self.state().streams).leaving.remove(&key(role, correlation));
         drop(done);
     }
 
     /// Lets the sender send as much as there is room for.
-    async fn grant(self, key: (Party, u64), coming: std::sync::Weak<Coming>) {
-        let (role, correlation) = key;
+    async fn grant(self, role: Party, correlation: u64, coming: std::sync::Weak<Coming>) {
         let to = other(role);
         loop {
             let room = poll_fn(|cx| match coming.upgrade() {
@@ -147,14 +168,14 @@ impl Side {
                 self.send_frame(&Frame { correlation, body: Body::Credit { to, items } });
             }
         }
-        let gone = lock(&self.state().streams).coming.remove(&key);
+        let gone = lock(&self.state().streams).coming.remove(&key(role, correlation));
         if gone.is_some() {
             self.send_frame(&Frame { correlation, body: Body::Cancel { to } });
         }
     }
 
     pub(super) fn item(&self, role: Party, correlation: u64, payload: &[u8]) {
-        let coming = lock(&self.state().streams).coming.get(&(role, correlation)).cloned();
+        let coming = lock(&self.state().streams).coming.get(&key(role, correlation)).cloned();
         let Some(coming) = coming else { return };
         let taken = {
             let mut state = lock(&coming.state);
@@ -162,27 +183,27 @@ impl Side {
             state.sink.item(payload, Carrier::codec(self))
         };
         if taken.is_err() {
-            drop(lock(&self.state().streams).coming.remove(&(role, correlation)));
+            drop(lock(&self.state().streams).coming.remove(&key(role, correlation)));
             self.send_frame(&Frame { correlation, body: Body::Cancel { to: other(role) } });
         }
     }
 
     pub(super) fn end_stream(&self, role: Party, correlation: u64, end: Result<()>) {
-        let coming = lock(&self.state().streams).coming.remove(&(role, correlation));
+        let coming = lock(&self.state().streams).coming.remove(&key(role, correlation));
         if let Some(coming) = coming {
             lock(&coming.state).sink.end(end);
         }
     }
 
     pub(super) fn credit(&self, role: Party, correlation: u64, items: usize) {
-        if let Some(leaving) = lock(&self.state().streams).leaving.get(&(role, correlation)) {
+        if let Some(leaving) = lock(&self.state().streams).leaving.get(&key(role, correlation)) {
             leaving.credit.add_permits(items);
         }
     }
 
     /// The other end does not want the items of this one any more, or has given up the request.
     pub(super) fn cancel_streams(&self, role: Party, correlation: u64) {
-        let key = (role, correlation);
+        let key = key(role, correlation);
         let mut streams = lock(&self.state().streams);
         let (leaving, coming) = (streams.leaving.remove(&key), streams.coming.remove(&key));
         drop(streams);

@@ -100,12 +100,11 @@ async fn a_ref_that_leads_nowhere_is_a_typed_error() {
     let actor = account().await;
     let _scope = enter(Arc::new(Node(actor.system().clone())));
     let wire = WireCodec::<Nested>::serde();
-    let own = actor.path().to_serialization_format();
     for (path, kind) in [
         ("pekko://testbed/user/nobody", ErrorKind::NoSuchActor),
         ("pekko://gone/user/a", ErrorKind::Unresolved),
         ("nonsense", ErrorKind::InvalidPath),
-        (&own.replace('#', "#9"), ErrorKind::WrongIncarnation),
+        (&format!("{}#9", actor.path()), ErrorKind::WrongIncarnation),
     ] {
         let text = format!(r#"{{"kind":"Refs","list":["{path}"],"map":{{}}}}"#);
         let error = wire.decode(text.as_bytes(), Codec::Json).unwrap_err();
