@@ -102,7 +102,7 @@ impl Tables {
         let row = self.members.get(&node.incarnation());
         match protocol.join(row.map(|row| &row.lease), now) {
             JoinDecision::Insert => {
-                let lease = Lease { deadline: now + ttl, renewals: 0, dead: false };
+                let lease = Lease { deadline: now.saturating_add(ttl), renewals: 0, dead: false };
                 let row = MemberRow { namespace: namespace.into(), node: node.clone(), ttl, lease };
                 self.members.insert(node.incarnation(), row);
                 Ok(true)
@@ -124,7 +124,7 @@ impl Tables {
 
     fn prolong(&mut self, node: &NodeId, now: Duration) -> Result<(), ErrorKind> {
         let row = self.members.get_mut(&node.incarnation()).ok_or(ErrorKind::Fenced)?;
-        row.lease.deadline = now + row.ttl;
+        row.lease.deadline = now.saturating_add(row.ttl);
         row.lease.renewals += 1;
         Ok(())
     }

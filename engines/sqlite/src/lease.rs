@@ -145,7 +145,7 @@ impl Leases {
             namespace,
             node.address(),
             nanoseconds(ttl),
-            nanoseconds(now + ttl),
+            nanoseconds(now.saturating_add(ttl)),
             self.machine.boot,
             self.machine.time_namespace
         ])?;
@@ -238,7 +238,10 @@ impl Leases {
 }
 
 fn prolong(connection: &Connection, node: &NodeId, now: Duration) -> Result<(), Fault> {
-    let sql = "UPDATE members SET deadline = ?2 + ttl, renewals = renewals + 1 WHERE incarnation = ?1";
+    // Beyond the range of an integer, SQLite would continue with a floating point number.
+    let sql =
+        "UPDATE members SET deadline = min(?2, 9223372036854775807 - ttl) + ttl, renewals = renewals + 1
+        WHERE incarnation = ?1";
     connection.prepare_cached(sql)?.execute(params![node.incarnation().get(), nanoseconds(now)])?;
     Ok(())
 }

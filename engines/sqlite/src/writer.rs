@@ -190,6 +190,12 @@ impl WriterThread {
             Err(error) if is_busy(&error) && !state.is_autocommit() && run("ROLLBACK").is_ok() => {
                 Err(Failure::NotBegun(error.into()))
             }
+            // The last frame of a transaction is its commit: a log that could not grow does not have it.
+            Err(error) if is_full(&error) && (state.is_autocommit() || run("ROLLBACK").is_ok()) => {
+                // Written back, the log is used again from its beginning. There may be no room for that either.
+                let _ = state.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()));
+                Err(Failure::RolledBack(error.into()))
+            }
             Err(error) => Err(Failure::Unknown(error.into())),
         }
     }
@@ -202,6 +208,10 @@ fn reply_to(item: Item, reply: Result<Reply, Fault>) {
 
 fn concerns_only_its_request(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), None | Some(ErrorCode::TooBig | ErrorCode::ConstraintViolation))
+}
+
+fn is_full(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
 }
 
 fn is_busy(error: &rusqlite::Error) -> bool {

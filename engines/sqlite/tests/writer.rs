@@ -207,3 +207,55 @@ async fn reads_do_not_wait_for_the_writer() {
     assert_eq!(sqlite.read(&entity("alice")).await.unwrap(), None);
     assert!(sqlite.list("bank", "Account", None, 10).await.unwrap().keys.is_empty());
 }
+
+/// Fills a real file system. On Linux: `mount -t tmpfs -o size=2m none DIRECTORY`.
+#[tokio::test]
+#[ignore = "needs a small file system in DACTOR_SQLITE_SMALL_DISK"]
+async fn a_real_full_disk() {
+    let directory = std::env::var("DACTOR_SQLITE_SMALL_DISK").unwrap();
+    let sqlite = Sqlite::open(format!("{directory}/bank")).unwrap();
+    let engine = Engine::from(sqlite.clone());
+    let node = join(&engine).await;
+    let mut states = Vec::new();
+    for number in 0..20 {
+        let id = entity(&format!("account-{number:02}"));
+        let (generation, _) = own(&engine, &node, &id).await;
+        states.push((id, generation, None, None));
+    }
+    let (mut saved, mut failed, mut unknown) = (0, 0, 0);
+    for round in 0..60 {
+        for (id, generation, etag, body) in &mut states {
+            let (new, content) = (Etag::random(), Bytes::from(vec![round; 40 << 10]));
+            let write = dactor_engine::settle::Write {
+                id: id.clone(),
+                generation: *generation,
+                read: *etag,
+                new,
+                body: Some(content.clone()),
+            };
+            let repetition =
+                dactor_engine::settle::Repetition::default().most(2).first_pause(Duration::from_millis(1));
+            match dactor_engine::settle::write(&sqlite, &write, &repetition).await {
+                Ok(()) => {
+                    saved += 1;
+                    (*etag, *body) = (Some(new), Some(content));
+                }
+                Err(error) if error.may_have_been_applied() => {
+                    unknown += 1;
+                    let stored = sqlite.read(id).await.unwrap().unwrap();
+                    if stored.etag == Some(new) {
+                        (*etag, *body) = (Some(new), Some(content));
+                    }
+                }
+                Err(error) => {
+                    failed += 1;
+                    assert!(matches!(error.kind(), ErrorKind::Io | ErrorKind::Unavailable), "{error:#}");
+                }
+            }
+            let stored = sqlite.read(id).await.unwrap().unwrap();
+            assert_eq!(stored.etag, *etag, "{id} in round {round}");
+            assert!(stored.body == *body, "{id} in round {round}");
+        }
+    }
+    println!("{saved} saved, {failed} failed, {unknown} unknown");
+}
