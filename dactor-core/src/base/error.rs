@@ -187,9 +187,9 @@ impl Error {
     /// | `retry after` | when to try again: see [`retry_after`](Self::retry_after) |
     /// | `wire name` | the name of a message on the wire |
     /// | `value`, `codec` | the type that cannot be encoded or decoded, and how it should have been |
-    /// | `kind` | of [`Other`](ErrorKind::Other): the name of the kind |
-    /// | `cause` | of an error from another process: why it could not be read in full |
-    /// | others | of [`ShutdownIncomplete`](ErrorKind::ShutdownIncomplete): what did not end by itself, as in `killed` |
+    /// | `at byte`, `version` | where in a frame it is wrong, and the version of the frame |
+    /// | `other` | the type of the other message with the same wire name |
+    /// | others | of [`ShutdownIncomplete`](ErrorKind::ShutdownIncomplete): what did not end by itself, as in `killed`; of [`Other`](ErrorKind::Other): the name of the kind, as `kind` |
     pub fn context(&self) -> impl Iterator<Item = (&str, &str)> {
         self.inner.context.iter().map(|(name, value)| (&**name, value.as_str()))
     }

@@ -295,7 +295,7 @@ fn texts_of_errors_are_cut() {
     let long = "é".repeat(50_000);
     let mut error = Error::new(ErrorKind::Failed).with("reason", &long).because(long.clone());
     for _ in 0..100 {
-        error = error.with("more", "x");
+        error = error.with("reason", "x");
     }
     let mut payload = Vec::new();
     encode_error(&error, &mut payload);
