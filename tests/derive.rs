@@ -118,7 +118,7 @@ fn a_message_is_shown_in_dead_letters_only_if_it_says_so() {
 
 #[derive(Message)]
 #[message(local, no_keep_alive)]
-struct Look;
+struct Probe;
 
 #[derive(dactor::Expand)]
 #[message(item = u8, local, no_keep_alive)]
@@ -127,7 +127,7 @@ struct List;
 #[test]
 fn flags_are_set_by_attributes() {
     const {
-        assert!(Look::LOCAL_ONLY && !Look::KEEP_ALIVE);
+        assert!(Probe::LOCAL_ONLY && !Probe::KEEP_ALIVE);
         assert!(!Told::LOCAL_ONLY && Told::KEEP_ALIVE);
         assert!(<List as dactor::Expand>::LOCAL_ONLY && !<List as dactor::Expand>::KEEP_ALIVE);
         assert!(<dactor::ExpandRequest<List> as Message>::LOCAL_ONLY);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use dactor::{Actor, ActorRef, Context, ErrorKind, Failure, Handler, Message, Outcome, System};
+use dactor::{Actor, Context, ErrorKind, Handler, Message, Outcome, System};
 
 /// The number of live instances, of created ones, and of handled messages.
 #[derive(Default)]

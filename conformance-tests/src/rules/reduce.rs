@@ -379,7 +379,7 @@ async fn native_kill(rule: RuleContext) {
 
 async fn runtime_dropped(rule: RuleContext) {
     let system = rule.system();
-    let reducing = rule
+    let (reducing,) = rule
         .on_dropped_runtime(move || async move {
             let actor = Producing::default();
             let journal = actor.journal.clone();
@@ -388,7 +388,7 @@ async fn runtime_dropped(rule: RuleContext) {
                 Box::pin(async move { actor.reduce(Sum(Then::Finish), Upload::new(3).0).await });
             assert!(futures_util::poll!(&mut reducing).is_pending());
             journal.wait_for("taken").await;
-            reducing
+            (reducing,)
         })
         .await;
     let error = rule.soon("the caller learns it", reducing).await.unwrap_err();

@@ -125,7 +125,7 @@ fn unstashed_first(model: &Model<'_>) -> Option<String> {
                     .filter_map(|id| model.records.get(id))
                     .find(|other| other.lane == record.lane && other.gone_from_stash() > at)
                     // One whose time was over by then is skipped before its asker notes it.
-                    .filter(|other| !other.given_up().is_some_and(|gone| model.at(gone) <= model.at(at)));
+                    .filter(|other| other.given_up().is_none_or(|gone| model.at(gone) > model.at(at)));
                 if let Some(other) = passed_over.filter(|_| !notice) {
                     return Some(format!(
                         "{} was handled before {}, which was unstashed",
