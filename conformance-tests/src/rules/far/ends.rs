@@ -178,7 +178,9 @@ async fn cut(rule: RuleContext) {
     assert_eq!(journal.len(), 1);
     pair.link.heal();
     rule.soon("the end is told", until(|| journal.len() == 2)).await;
-    assert_eq!(journal.entries()[1], "terminated ended for an unknown reason true");
+    let told = &journal.entries()[1];
+    // How it ended is known if the watch was still set there.
+    assert!(["terminated ended for an unknown reason true", "terminated stopped true"].contains(&told.as_str()), "{told}");
 }
 
 async fn quarantine(rule: RuleContext) {
