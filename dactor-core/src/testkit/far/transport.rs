@@ -35,7 +35,8 @@ pub(super) async fn carry(
         if !fate.delay.is_zero() {
             tokio::time::sleep(fate.delay).await;
         }
-        if fate.lost || packet.epoch != conditions.epoch() {
+        // A frame that was sent while the link was cut has an odd number.
+        if fate.lost || packet.epoch % 2 == 1 || packet.epoch != conditions.epoch() {
             continue;
         }
         if fate.late && overtaken.is_none() && !is_overtaken {
