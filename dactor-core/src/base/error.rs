@@ -181,6 +181,7 @@ impl Error {
     /// | `phase`, `task` | the phase of a shutdown, and its task |
     /// | `timer` | the timer |
     /// | `capacity`, `buffer`, `level` | the size of a mailbox or stash, of the buffer of a stream, the level of a priority |
+    /// | `reads`, `interleaved` | the limits of concurrent reads |
     /// | `item` | the type of the items of a stream |
     /// | `expected` | what would have been right |
     /// | `after`, `deadline` | the time that ran out: its length, whose it was |
