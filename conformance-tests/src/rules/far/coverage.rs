@@ -45,6 +45,8 @@ pub static FAMILIES: &[(&str, FromAfar)] = &[
     ),
     ("LINE", Inside("a sender waits in line in its own system; asks from a link wait like local asks")),
     ("SHED", Inside("a mailbox sheds messages from a link like those of local senders")),
+    ("READ", Inside("reads run beside each other in the actor's system, for messages of any origin")),
+    ("ITEM", Inside("item hooks run in the system of their interceptor, at each end of a link")),
     ("STASH", Inside("a stashed message is in the actor's system, wherever it came from")),
     ("STREAM", Inside("attached streams and pipes have no ref to another system")),
     ("TIMER", Inside("timers are the actor's own")),

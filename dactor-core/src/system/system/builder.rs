@@ -82,7 +82,8 @@ impl SystemBuilder {
     /// [`ABORT`](crate::Message::ABORT), is not detected.
     ///
     /// Off, it costs a branch per turn and per waiting ask. On, an ask awaited in a handler costs a second
-    /// poll of the handler, one allocation, and an entry in a process-wide table.
+    /// poll of the handler, one allocation, and an entry in a process-wide table: such an ask took 1.6 to 1.7 µs instead
+    /// of 0.9 to 1.0 µs where it was measured. Tells and asks from outside of actors cost the same.
     pub fn detect_ask_cycles(mut self, detect: bool) -> Self {
         self.detects_cycles = detect;
         self
