@@ -1,0 +1,318 @@
+//! Faults at chosen rates, from a seed.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use crate::random::Sequence;
+use crate::settle::Write;
+use crate::{
+    Claim, ClaimToken, Directory, Engine, EntityId, ErrorKind, Etag, Eviction, Generation, Member,
+    MemberChange, Membership, NodeId, Opened, Operation, Page, Placement, PlacementChange, StateStore,
+    StorageError, Stored, Watch,
+};
+
+/// Which faults a [`Faulty`] engine has, and how often. A rate is clamped to `0.0..=1.0`; all of them are zero at first.
+///
+/// The same seed gives the same faults, if the operations come in the same order.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[must_use]
+pub struct Faults {
+    seed: u64,
+    fail: f64,
+    tear: f64,
+    lose_answer: f64,
+    land_late: f64,
+    delay: f64,
+    longest_delay: Duration,
+}
+
+impl Faults {
+    /// No faults.
+    pub fn new(seed: u64) -> Self {
+        let longest_delay = Duration::ZERO;
+        Self { seed, fail: 0.0, tear: 0.0, lose_answer: 0.0, land_late: 0.0, delay: 0.0, longest_delay }
+    }
+
+    /// The operation is not applied, and the answer is [`Unavailable`](ErrorKind::Unavailable).
+    pub fn fail(mut self, rate: f64) -> Self {
+        self.fail = rate;
+        self
+    }
+
+    /// A write breaks in the middle, and recovery drops it: it is not applied, and the answer is
+    /// [`UnknownOutcome`](ErrorKind::UnknownOutcome).
+    pub fn tear(mut self, rate: f64) -> Self {
+        self.tear = rate;
+        self
+    }
+
+    /// A write is applied, and the answer is [`UnknownOutcome`](ErrorKind::UnknownOutcome).
+    pub fn lose_answer(mut self, rate: f64) -> Self {
+        self.lose_answer = rate;
+        self
+    }
+
+    /// A save or clear is answered with [`UnknownOutcome`](ErrorKind::UnknownOutcome), and reaches the store after the
+    /// next operation on the same state. Other operations are torn instead.
+    pub fn land_late(mut self, rate: f64) -> Self {
+        self.land_late = rate;
+        self
+    }
+
+    /// The operation waits first, for up to `longest`.
+    pub fn delay(mut self, rate: f64, longest: Duration) -> Self {
+        (self.delay, self.longest_delay) = (rate, longest);
+        self
+    }
+}
+
+/// What happens to an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Pass,
+    Fail,
+    Tear,
+    LoseAnswer,
+    LandLate,
+}
+
+/// An engine with injected [`Faults`] around another engine.
+///
+/// ```
+/// use dactor_engine::{Engine, Faults, Faulty, Memory};
+///
+/// let faults = Faults::new(42).fail(0.05).lose_answer(0.05);
+/// let engine = Engine::from(Faulty::new(Memory::new(), faults));
+/// ```
+pub struct Faulty {
+    inner: Engine,
+    faults: Faults,
+    sequence: Sequence,
+    late: Mutex<HashMap<EntityId, Vec<Write>>>,
+}
+
+impl Faulty {
+    /// The engine with these faults.
+    pub fn new(engine: impl Into<Engine>, faults: Faults) -> Self {
+        let sequence = Sequence::new(faults.seed);
+        Self { inner: engine.into(), faults, sequence, late: Mutex::default() }
+    }
+
+    /// Draws the delay and the fate of an operation.
+    async fn fate(&self) -> Fate {
+        let (delay, length, mut fate) =
+            (self.sequence.fraction(), self.sequence.fraction(), self.sequence.fraction());
+        if delay < self.faults.delay {
+            tokio::time::sleep(self.faults.longest_delay.mul_f64(length)).await;
+        }
+        let Faults { fail, tear, lose_answer, land_late, .. } = self.faults;
+        for (rate, result) in [
+            (fail, Fate::Fail),
+            (tear, Fate::Tear),
+            (lose_answer, Fate::LoseAnswer),
+            (land_late, Fate::LandLate),
+        ] {
+            if fate < rate {
+                return result;
+            }
+            fate -= rate.max(0.0);
+        }
+        Fate::Pass
+    }
+
+    async fn reading<T>(
+        &self,
+        operation: Operation,
+        id: &(dyn fmt::Display + Sync),
+        call: impl Future<Output = Result<T, StorageError>> + Send,
+    ) -> Result<T, StorageError> {
+        match self.fate().await {
+            Fate::Fail => Err(injected(ErrorKind::Unavailable, operation, id)),
+            _ => call.await,
+        }
+    }
+
+    async fn writing<T: Send>(
+        &self,
+        operation: Operation,
+        id: &(dyn fmt::Display + Sync),
+        call: impl Future<Output = Result<T, StorageError>> + Send,
+    ) -> Result<T, StorageError> {
+        match self.fate().await {
+            Fate::Pass => call.await,
+            Fate::Fail => Err(injected(ErrorKind::Unavailable, operation, id)),
+            Fate::Tear | Fate::LandLate => Err(injected(ErrorKind::UnknownOutcome, operation, id)),
+            Fate::LoseAnswer => {
+                call.await?;
+                Err(injected(ErrorKind::UnknownOutcome, operation, id))
+            }
+        }
+    }
+
+    async fn write(&self, operation: Operation, write: Write) -> Result<(), StorageError> {
+        let id = write.id.clone();
+        let fate = self.fate().await;
+        let waiting = self.late(|late| late.remove(&id));
+        let unknown = || Err(injected(ErrorKind::UnknownOutcome, operation, &id));
+        let result = match fate {
+            Fate::Pass => self.apply(&write).await,
+            Fate::Fail => Err(injected(ErrorKind::Unavailable, operation, &id)),
+            Fate::Tear => unknown(),
+            Fate::LoseAnswer => self.apply(&write).await.and_then(|()| unknown()),
+            Fate::LandLate => {
+                self.late(|late| late.entry(id.clone()).or_default().push(write));
+                unknown()
+            }
+        };
+        self.land(waiting).await;
+        result
+    }
+
+    async fn apply(&self, write: &Write) -> Result<(), StorageError> {
+        let Write { id, generation, read, new, body } = write;
+        match body {
+            Some(body) => self.inner.state.save(id, *generation, *read, *new, body.clone()).await,
+            None => self.inner.state.clear(id, *generation, *read, *new).await,
+        }
+    }
+
+    fn late<T>(&self, access: impl FnOnce(&mut HashMap<EntityId, Vec<Write>>) -> T) -> T {
+        access(&mut self.late.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn land(&self, waiting: Option<Vec<Write>>) {
+        for write in waiting.into_iter().flatten() {
+            // Its writer has had its answer.
+            let _ = self.apply(&write).await;
+        }
+    }
+}
+
+fn injected(kind: ErrorKind, operation: Operation, id: &(dyn fmt::Display + Sync)) -> StorageError {
+    StorageError::new(kind, operation).on(&format_args!("{id}")).because("an injected fault")
+}
+
+impl fmt::Debug for Faulty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Faulty").field("faults", &self.faults).finish_non_exhaustive()
+    }
+}
+
+impl From<Faulty> for Engine {
+    fn from(faulty: Faulty) -> Self {
+        Engine::new(Arc::new(faulty))
+    }
+}
+
+#[async_trait]
+impl Directory for Faulty {
+    async fn lookup(&self, id: &EntityId) -> Result<Option<Placement>, StorageError> {
+        self.reading(Operation::Lookup, id, self.inner.directory.lookup(id)).await
+    }
+
+    async fn claim(
+        &self,
+        id: &EntityId,
+        claimant: &NodeId,
+        token: ClaimToken,
+    ) -> Result<Claim, StorageError> {
+        self.writing(Operation::Claim, id, self.inner.directory.claim(id, claimant, token)).await
+    }
+
+    async fn release(&self, id: &EntityId, generation: Generation) -> Result<bool, StorageError> {
+        self.writing(Operation::Release, id, self.inner.directory.release(id, generation)).await
+    }
+
+    async fn watch_placements(&self, namespace: &str) -> Result<Watch<PlacementChange>, StorageError> {
+        let call = self.inner.directory.watch_placements(namespace);
+        self.reading(Operation::Watch, &namespace, call).await
+    }
+}
+
+#[async_trait]
+impl Membership for Faulty {
+    async fn join(&self, namespace: &str, node: &NodeId, ttl: Duration) -> Result<(), StorageError> {
+        self.writing(Operation::Join, node, self.inner.membership.join(namespace, node, ttl)).await
+    }
+
+    async fn renew(&self, node: &NodeId) -> Result<(), StorageError> {
+        self.writing(Operation::Renew, node, self.inner.membership.renew(node)).await
+    }
+
+    async fn evict(&self, node: &NodeId, seen: u64) -> Result<Eviction, StorageError> {
+        self.writing(Operation::Evict, node, self.inner.membership.evict(node, seen)).await
+    }
+
+    async fn leave(&self, node: &NodeId) -> Result<(), StorageError> {
+        self.writing(Operation::Leave, node, self.inner.membership.leave(node)).await
+    }
+
+    async fn members(&self, namespace: &str) -> Result<Vec<Member>, StorageError> {
+        self.reading(Operation::Members, &namespace, self.inner.membership.members(namespace)).await
+    }
+
+    async fn watch_members(&self, namespace: &str) -> Result<Watch<MemberChange>, StorageError> {
+        self.reading(Operation::Watch, &namespace, self.inner.membership.watch_members(namespace)).await
+    }
+}
+
+#[async_trait]
+impl StateStore for Faulty {
+    async fn open(
+        &self,
+        id: &EntityId,
+        generation: Generation,
+        token: ClaimToken,
+    ) -> Result<Opened, StorageError> {
+        let waiting = self.late(|late| late.remove(id));
+        let result = self.writing(Operation::Open, id, self.inner.state.open(id, generation, token)).await;
+        self.land(waiting).await;
+        result
+    }
+
+    async fn save(
+        &self,
+        id: &EntityId,
+        generation: Generation,
+        read: Option<Etag>,
+        new: Etag,
+        body: Bytes,
+    ) -> Result<(), StorageError> {
+        let write = Write { id: id.clone(), generation, read, new, body: Some(body) };
+        self.write(Operation::Save, write).await
+    }
+
+    async fn clear(
+        &self,
+        id: &EntityId,
+        generation: Generation,
+        read: Option<Etag>,
+        new: Etag,
+    ) -> Result<(), StorageError> {
+        let write = Write { id: id.clone(), generation, read, new, body: None };
+        self.write(Operation::Clear, write).await
+    }
+
+    async fn read(&self, id: &EntityId) -> Result<Option<Stored>, StorageError> {
+        let waiting = self.late(|late| late.remove(id));
+        let result = self.reading(Operation::Read, id, self.inner.state.read(id)).await;
+        self.land(waiting).await;
+        result
+    }
+
+    async fn list(
+        &self,
+        namespace: &str,
+        actor_type: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Page, StorageError> {
+        let id = format!("{namespace}::{actor_type}");
+        self.reading(Operation::List, &id, self.inner.state.list(namespace, actor_type, after, limit)).await
+    }
+}

@@ -1,0 +1,126 @@
+//! Settling a write whose outcome is unknown.
+//!
+//! A read alone cannot settle it: the write may still be on its way, and land after the read. The same conditional write
+//! is repeated with the same etag. Whichever copy comes second fails its condition, so the content is applied at most
+//! once. Only if the repetition matches no row, a read tells whether the first copy did it.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::{EntityId, ErrorKind, Etag, Generation, Operation, StateStore, StorageError};
+
+/// A conditional write, in a form that can be repeated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Write {
+    /// The entity.
+    pub id: EntityId,
+    /// The generation of the writer.
+    pub generation: Generation,
+    /// The etag that the writer read.
+    pub read: Option<Etag>,
+    /// The random etag of this content.
+    pub new: Etag,
+    /// The state; `None` clears it.
+    pub body: Option<Bytes>,
+}
+
+impl Write {
+    fn operation(&self) -> Operation {
+        if self.body.is_some() { Operation::Save } else { Operation::Clear }
+    }
+
+    async fn apply(&self, store: &dyn StateStore) -> Result<(), StorageError> {
+        let Self { id, generation, read, new, body } = self;
+        match body {
+            Some(body) => store.save(id, *generation, *read, *new, body.clone()).await,
+            None => store.clear(id, *generation, *read, *new).await,
+        }
+    }
+}
+
+/// How often and how fast a write is repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Repetition {
+    /// The most repetitions of a write with an unknown outcome.
+    pub most: u32,
+    /// The pause before the first repetition; it doubles with each.
+    pub first_pause: Duration,
+    /// The longest pause.
+    pub longest_pause: Duration,
+}
+
+impl Default for Repetition {
+    /// Eight repetitions, after 5 ms to 500 ms: about 1.1 s.
+    fn default() -> Self {
+        Self { most: 8, first_pause: Duration::from_millis(5), longest_pause: Duration::from_millis(500) }
+    }
+}
+
+impl Repetition {
+    /// At most this many repetitions.
+    #[must_use]
+    pub fn most(mut self, most: u32) -> Self {
+        self.most = most;
+        self
+    }
+
+    /// The pause before the first repetition.
+    #[must_use]
+    pub fn first_pause(mut self, pause: Duration) -> Self {
+        self.first_pause = pause;
+        self
+    }
+}
+
+/// Writes, and repeats the write while its outcome is unknown.
+///
+/// `Ok` means that the content is stored. An error says by
+/// [`may_have_been_applied`](StorageError::may_have_been_applied) whether the content may be stored in spite of it: then
+/// the writer must give up its activation, because it does not know its own state.
+pub async fn write(
+    store: &dyn StateStore,
+    write: &Write,
+    repetition: &Repetition,
+) -> Result<(), StorageError> {
+    let mut unknown = match write.apply(store).await {
+        Err(error) if error.kind() == ErrorKind::UnknownOutcome => error,
+        known => return known,
+    };
+    let mut pause = repetition.first_pause;
+    for _ in 0..repetition.most {
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(repetition.longest_pause);
+        match repeat(store, write).await {
+            Ok(outcome) => return outcome,
+            Err(still_unknown) => unknown = still_unknown,
+        }
+    }
+    Err(StorageError::new(ErrorKind::UnknownOutcome, write.operation())
+        .on(&write.id)
+        .because(format!("it is still unknown after {} repetitions", repetition.most))
+        .with_source(unknown))
+}
+
+/// Repeats a write whose outcome is unknown. The outer `Err` means that it is still unknown.
+async fn repeat(store: &dyn StateStore, write: &Write) -> Result<Result<(), StorageError>, StorageError> {
+    let error = match write.apply(store).await {
+        Ok(()) => return Ok(Ok(())),
+        Err(error) => error,
+    };
+    match error.kind() {
+        // A new owner has opened the state; its open has seen the lost write, or no open ever will.
+        ErrorKind::Fenced => Ok(Err(error.maybe_applied())),
+        ErrorKind::Conflict => match store.read(&write.id).await? {
+            Some(stored) if stored.fence != write.generation => {
+                let fenced = StorageError::new(ErrorKind::Fenced, write.operation()).on(&write.id);
+                Ok(Err(fenced.maybe_applied()))
+            }
+            Some(stored) if stored.etag == Some(write.new) => Ok(Ok(())),
+            _ => Ok(Err(error)),
+        },
+        ErrorKind::NotFound | ErrorKind::TooLarge => Ok(Err(error)),
+        _ => Err(error),
+    }
+}
