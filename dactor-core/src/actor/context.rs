@@ -16,6 +16,7 @@ use crate::base::label::Labelled;
 use crate::base::panic::{Panic, contain};
 use crate::delivery::ask_state::Asker;
 use crate::delivery::envelope::Envelope;
+use crate::delivery::lifecycle::SharedLifecycle;
 use crate::kernel::actor_core::{ActorCore, DynActor};
 use crate::mailbox::Signals;
 use crate::{
@@ -43,10 +44,15 @@ pub struct Context<A: Actor> {
     pub(super) streams: Option<Streams>,
     /// The requests for streams that this instance answers, since the first.
     open_streams: Option<OpenStreams>,
+    lifecycle: Option<SharedLifecycle<A>>,
 }
 
 impl<A: Actor> Context<A> {
-    pub(crate) fn new(core: Arc<ActorCore<A>>, stash_capacity: usize) -> Self {
+    pub(crate) fn new(
+        core: Arc<ActorCore<A>>,
+        stash_capacity: usize,
+        lifecycle: Option<SharedLifecycle<A>>,
+    ) -> Self {
         Self {
             myself: ActorRef::of(core),
             headers: Headers::default(),
@@ -59,7 +65,14 @@ impl<A: Actor> Context<A> {
             stash_capacity,
             streams: None,
             open_streams: None,
+            lifecycle,
         }
+    }
+
+    /// What the crate that has spawned the actor does around it.
+    #[inline]
+    pub(crate) fn lifecycle(&self) -> Option<&SharedLifecycle<A>> {
+        self.lifecycle.as_ref()
     }
 
     /// The instance is gone, and with it what belonged to it alone. Its stash is the next one's.

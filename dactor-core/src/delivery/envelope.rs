@@ -111,7 +111,7 @@ impl<A: Actor> Envelope<A> {
     }
 
     /// Whether its asker has given up.
-    pub(crate) fn is_withdrawn(&self) -> bool {
+    pub fn is_withdrawn(&self) -> bool {
         self.asker().is_some_and(Asker::has_given_up)
     }
 

@@ -16,6 +16,7 @@ use crate::delivery::ask_state::Asker;
 use crate::delivery::completion::Handled;
 use crate::delivery::completion::{Continuation, End};
 use crate::delivery::envelope::dispatch::{DispatchContext, DispatchTarget, Running};
+use crate::delivery::gated::run_gated;
 use crate::delivery::handler::start;
 use crate::delivery::obligation::{ReplyObligation, ReplyStatus};
 use crate::interceptor::api::{About, Delivery, Inbound, Next};
@@ -27,8 +28,24 @@ use crate::{Actor, Context, Deadline, Error, ErrorKind, Headers, Message, Result
 /// Asks the interceptors, and starts the handler if they let the message pass.
 ///
 /// Most want neither a delay nor a scope: then the handler runs as without interceptors, where it was made.
+///
+/// An actor with a lifecycle comes here, too, if it has no interceptors: so other actors pay nothing for it.
 #[inline(never)]
 pub(crate) fn intercept<'a, A: Handles<M>, M: Message, O: ReplyObligation<M::Reply> + 'a>(
+    context: DispatchContext<'a, A>,
+    chain: &'a [Arc<dyn Inbound>],
+    message: M,
+    headers: Headers,
+    mode: Mode,
+    obligation: O,
+) -> Running<'a> {
+    match context.ctx.lifecycle().cloned() {
+        None => run_interceptors(context, chain, message, headers, mode, obligation),
+        Some(lifecycle) => run_gated(context, chain, message, headers, mode, obligation, lifecycle),
+    }
+}
+
+pub(super) fn run_interceptors<'a, A: Handles<M>, M: Message, O: ReplyObligation<M::Reply> + 'a>(
     context: DispatchContext<'a, A>,
     chain: &'a [Arc<dyn Inbound>],
     message: M,
@@ -253,10 +270,10 @@ enum ScopesExit {
 
 /// A message that no handler has yet. Dropped on the way, because the actor was killed, it is a dead letter; an asker is
 /// told anyway.
-struct Unhandled<'a, M: Message> {
-    message: Option<M>,
-    target: &'a dyn DispatchTarget,
-    is_told: bool,
+pub(super) struct Unhandled<'a, M: Message> {
+    pub(super) message: Option<M>,
+    pub(super) target: &'a dyn DispatchTarget,
+    pub(super) is_told: bool,
 }
 
 impl<M: Message> Drop for Unhandled<'_, M> {

@@ -30,6 +30,7 @@ use crate::actor::factory::Factory;
 use crate::actor::stream::open::OpenStreams;
 use crate::base::label::Labelled;
 use crate::base::panic::{contain, discard};
+use crate::delivery::lifecycle::SharedLifecycle;
 use crate::interceptor::chain::Chain;
 use crate::kernel::actor_core::ActorCore;
 use crate::kernel::family::{all_ended, signal_all};
@@ -61,9 +62,10 @@ pub(crate) fn actor_future<A: Actor>(
     supervision: Option<Supervision>,
     inbound: Chain<dyn Inbound>,
     stash: usize,
+    lifecycle: Option<SharedLifecycle<A>>,
 ) -> impl Future<Output = ()> + Send {
-    let ctx = Context::new(core.clone(), stash);
-    let teardown = Teardown::new(core, registration);
+    let ctx = Context::new(core.clone(), stash, lifecycle.clone());
+    let teardown = Teardown::new(core, registration, lifecycle);
     let supervision = supervision.map(Box::new);
     let mut task = ActorTask { factory, ctx, supervision, record: None, inbound, teardown };
     async move {
@@ -214,6 +216,17 @@ impl<A: Actor> ActorTask<A> {
     async fn stop(&mut self, reason: StopReason) -> StopReason {
         let Self { factory, ctx, teardown, .. } = self;
         let Some(instance) = factory.instance() else { return reason };
+        if let Some(lifecycle) = ctx.lifecycle().cloned() {
+            let told = hook(&teardown.core, || lifecycle.before_stop(instance, &reason, ctx)).await;
+            match concluded(&teardown.core, "before_stop", told) {
+                Err(StopReason::Failed(error)) => {
+                    let (actor, error) = (teardown.core.label(), format_args!("{error:#}"));
+                    tracing::warn!(%actor, error, "a hook before on_stop failed");
+                }
+                Err(killed) => return killed,
+                Ok(()) => {}
+            }
+        }
         let stopped = hook(&teardown.core, || instance.on_stop(&reason, ctx)).await;
         let Err(last) = concluded(&teardown.core, "on_stop", stopped) else { return reason };
         if let StopReason::Failed(error) = &last {

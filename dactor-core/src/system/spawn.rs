@@ -7,6 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use crate::actor::factory::Factory;
 use crate::actor::stash;
+use crate::delivery::lifecycle::SharedLifecycle;
 use crate::interceptor::chain::extend;
 use crate::kernel::actor_core::{ActorCore, ActorMeta, DynActor};
 use crate::kernel::cell::Cell;
@@ -48,6 +49,7 @@ struct Plan<A: Actor> {
     limit: Limit,
     stash: usize,
     inbound: Vec<Arc<dyn Inbound>>,
+    lifecycle: Option<SharedLifecycle<A>>,
 }
 
 impl<A: Actor> Spawn<A> {
@@ -70,6 +72,7 @@ impl<A: Actor> Spawn<A> {
             limit,
             stash: stash::CAPACITY,
             inbound: Vec::new(),
+            lifecycle: None,
         };
         Self { stage: Stage::Configured(plan) }
     }
@@ -164,6 +167,13 @@ impl<A: Actor> Spawn<A> {
     }
 }
 
+/// For [`with_lifecycle`](crate::spi::with_lifecycle).
+impl<A: Actor> Spawn<A> {
+    pub(crate) fn set_lifecycle(&mut self, lifecycle: SharedLifecycle<A>) {
+        self.plan().lifecycle = Some(lifecycle);
+    }
+}
+
 /// For [`GetOrSpawn`](crate::GetOrSpawn).
 impl<A: Actor> Spawn<A> {
     pub(super) fn system(&mut self) -> &System {
@@ -211,9 +221,15 @@ impl<A: Actor> Plan<A> {
         let core = Arc::new(ActorCore { mailbox: Mailbox::new(limit), meta });
         let registration = self.system.register(core.clone(), self.generation)?;
         let Some(factory) = self.factory.take() else { unreachable!("a spawn registers once") };
-        let inbound = extend(self.system.inbound(), mem::take(&mut self.inbound));
+        let mut inbound = extend(self.system.inbound(), mem::take(&mut self.inbound));
+        let lifecycle = self.lifecycle.take();
+        if lifecycle.is_some() {
+            // A message asks for its lifecycle only where it has interceptors, if only none.
+            inbound.get_or_insert_with(|| Arc::new([]));
+        }
         let supervision = self.supervision.take();
-        let future = actor_future(core.clone(), registration, factory, supervision, inbound, self.stash);
+        let future =
+            actor_future(core.clone(), registration, factory, supervision, inbound, self.stash, lifecycle);
         Ok(Starting { cell: Some(Cell::new(Box::pin(future), core.clone())), core })
     }
 }

@@ -66,7 +66,7 @@ impl<A: Actor> ActorCore<A> {
 
     /// A dead letter; its asker, if there is one, is answered. Its destructor runs under the guard: it may be another
     /// sender's message that makes room for this one.
-    pub(super) fn dead_letter(&self, envelope: Envelope<A>, error: &Error) {
+    pub(crate) fn dead_letter(&self, envelope: Envelope<A>, error: &Error) {
         if envelope.is_withdrawn() {
             // Its asker took it back: it is not missing anywhere.
             return discard(envelope);
