@@ -27,29 +27,58 @@
 //!
 //! The kit tests itself: every rule passes on two [reference backends](Reference), and every [deliberately broken
 //! backend](mutants) fails the rules that name it.
+//!
+//! The feature `engine` adds rules for storage engines, in the module `engine`. An engine depends on this crate without
+//! default features.
 
+#[cfg(feature = "adapter")]
 pub mod broken;
+#[cfg(feature = "adapter")]
 mod check;
+#[cfg(feature = "adapter")]
 mod context;
+#[cfg(feature = "adapter")]
 mod coverage;
+#[cfg(feature = "engine")]
+pub mod engine;
+#[cfg(feature = "adapter")]
 mod events;
+#[cfg(feature = "adapter")]
 mod fixtures;
+#[cfg(feature = "adapter")]
 pub mod mutants;
+#[cfg(feature = "adapter")]
 pub mod pages;
+#[cfg(feature = "adapter")]
 pub mod random;
+#[cfg(feature = "adapter")]
 mod reference;
+#[cfg(feature = "adapter")]
 mod report;
+#[cfg(feature = "adapter")]
 mod rule;
+#[cfg(feature = "adapter")]
 mod rules;
+#[cfg(feature = "adapter")]
 mod run;
+#[cfg(feature = "adapter")]
 mod subject;
 
+#[cfg(feature = "adapter")]
 pub use check::{Flavor, Settings, Verdict, check};
+#[cfg(feature = "adapter")]
 pub use context::RuleContext;
+#[cfg(feature = "adapter")]
 pub use coverage::{REASONS, Reason, uncovered};
+#[cfg(feature = "adapter")]
 pub use reference::{Handle, Reference, Style};
+#[cfg(feature = "adapter")]
 pub use report::{Outcome, Record};
+#[cfg(feature = "adapter")]
 pub use rule::{Body, Capability, Level, Rule, RuntimeMode, State, Tag, Topic};
+#[cfg(feature = "adapter")]
 pub use rules::rules;
+#[cfg(feature = "adapter")]
 pub use run::{run, trials};
+#[cfg(feature = "adapter")]
 pub use subject::{Native, NativeExit, NativeProbe, Subject, Task, Watch};

@@ -57,8 +57,8 @@ impl Faults {
         self
     }
 
-    /// A save or clear is answered with [`UnknownOutcome`](ErrorKind::UnknownOutcome), and reaches the store after the
-    /// next operation on the same state. Other operations are torn instead.
+    /// A save or clear is answered with [`UnknownOutcome`](ErrorKind::UnknownOutcome), and reaches the store after one
+    /// to three further operations on the same state. Other operations are torn instead.
     pub fn land_late(mut self, rate: f64) -> Self {
         self.land_late = rate;
         self
@@ -93,7 +93,14 @@ pub struct Faulty {
     inner: Engine,
     faults: Faults,
     sequence: Sequence,
-    late: Mutex<HashMap<EntityId, Vec<Write>>>,
+    late: Mutex<HashMap<EntityId, Vec<LateWrite>>>,
+}
+
+/// A write on its way.
+struct LateWrite {
+    write: Write,
+    /// It lands after this many further operations.
+    operations: u8,
 }
 
 impl Faulty {
@@ -156,20 +163,19 @@ impl Faulty {
 
     async fn write(&self, operation: Operation, write: Write) -> Result<(), StorageError> {
         let id = write.id.clone();
-        let fate = self.fate().await;
-        let waiting = self.late(|late| late.remove(&id));
         let unknown = || Err(injected(ErrorKind::UnknownOutcome, operation, &id));
+        let fate = self.fate().await;
         let result = match fate {
             Fate::Pass => self.apply(&write).await,
             Fate::Fail => Err(injected(ErrorKind::Unavailable, operation, &id)),
-            Fate::Tear => unknown(),
+            Fate::Tear | Fate::LandLate => unknown(),
             Fate::LoseAnswer => self.apply(&write).await.and_then(|()| unknown()),
-            Fate::LandLate => {
-                self.late(|late| late.entry(id.clone()).or_default().push(write));
-                unknown()
-            }
         };
-        self.land(waiting).await;
+        self.land(&id).await;
+        if fate == Fate::LandLate {
+            let late = LateWrite { operations: 1 + (self.sequence.fraction() * 3.0) as u8, write };
+            self.late(|all| all.entry(id).or_default().push(late));
+        }
         result
     }
 
@@ -181,14 +187,20 @@ impl Faulty {
         }
     }
 
-    fn late<T>(&self, access: impl FnOnce(&mut HashMap<EntityId, Vec<Write>>) -> T) -> T {
+    fn late<T>(&self, access: impl FnOnce(&mut HashMap<EntityId, Vec<LateWrite>>) -> T) -> T {
         access(&mut self.late.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    async fn land(&self, waiting: Option<Vec<Write>>) {
-        for write in waiting.into_iter().flatten() {
+    /// Applies the late writes whose time has come, after an operation on this state.
+    async fn land(&self, id: &EntityId) {
+        let landing: Vec<_> = self.late(|late| {
+            let Some(writes) = late.get_mut(id) else { return Vec::new() };
+            writes.iter_mut().for_each(|late| late.operations -= 1);
+            writes.extract_if(.., |late| late.operations == 0).collect()
+        });
+        for late in landing {
             // Its writer has had its answer.
-            let _ = self.apply(&write).await;
+            let _ = self.apply(&late.write).await;
         }
     }
 }
@@ -269,9 +281,8 @@ impl StateStore for Faulty {
         generation: Generation,
         token: ClaimToken,
     ) -> Result<Opened, StorageError> {
-        let waiting = self.late(|late| late.remove(id));
         let result = self.writing(Operation::Open, id, self.inner.state.open(id, generation, token)).await;
-        self.land(waiting).await;
+        self.land(id).await;
         result
     }
 
@@ -299,9 +310,8 @@ impl StateStore for Faulty {
     }
 
     async fn read(&self, id: &EntityId) -> Result<Option<Stored>, StorageError> {
-        let waiting = self.late(|late| late.remove(id));
         let result = self.reading(Operation::Read, id, self.inner.state.read(id)).await;
-        self.land(waiting).await;
+        self.land(id).await;
         result
     }
 

@@ -1,0 +1,66 @@
+//! A storage engine for dactor's virtual actors on SQLite, for the processes of one machine.
+//!
+//! [`Sqlite::open`] takes a directory, which it creates if necessary. Several processes may open the same one.
+//!
+//! ```
+//! use std::time::Duration;
+//! use dactor_engine::{Claim, ClaimToken, Engine, EntityId, Etag, NodeId};
+//! use dactor_sqlite::Sqlite;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = std::env::temp_dir().join(format!("dactor-sqlite-doc-{}", std::process::id()));
+//! let engine = Engine::from(Sqlite::open(&directory)?);
+//!
+//! let node = NodeId::start("localhost:4000");
+//! engine.membership.join("bank", &node, Duration::from_secs(10)).await?;
+//!
+//! let (alice, token) = (EntityId::new("bank", "Account", "alice")?, ClaimToken::random());
+//! let Claim::Granted(generation) = engine.directory.claim(&alice, &node, token).await? else { panic!() };
+//! let opened = engine.state.open(&alice, generation, token).await?;
+//! // Durable when it returns.
+//! engine.state.save(&alice, generation, opened.etag, Etag::random(), "100 cents".into()).await?;
+//! # drop(engine);
+//! # std::fs::remove_dir_all(directory)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # How it works
+//!
+//! - `state.db` has the directory and the states: WAL, `synchronous=FULL`. One thread writes. It commits all requests that
+//!   have arrived in one transaction, up to 256, without waiting for more, and answers after the commit. A request that is
+//!   refused does not affect the others. A transaction that fails is repeated request by request.
+//! - `lease.db` has the members, so that saves do not delay renewals. Renewals are not synced, because a reboot ends all
+//!   leases. Joins and deaths are.
+//! - `gate` is locked around each write transaction: waiting processes get their turn in order. SQLite's own locks, which
+//!   are taken as well, are not fair.
+//! - Lease times are on the boot clock, which runs during a suspend. A lease of another boot is
+//!   [`Gone`](dactor_engine::MemberState::Gone), and so is one whose process has ended: a process holds a lock on a file
+//!   in `alive` for each of its nodes.
+//!
+//! A network file system is refused: neither WAL nor these locks work there. Processes on one machine must be in one
+//! time namespace.
+//!
+//! The operations need a tokio runtime with its timer enabled. An operation that takes longer than
+//! [`SqliteBuilder::timeout`] fails, a write with
+//! [`UnknownOutcome`](dactor_engine::ErrorKind::UnknownOutcome).
+
+mod alive;
+mod builder;
+mod connection;
+mod engine;
+mod error;
+mod files;
+mod lease;
+mod machine;
+mod reader;
+mod requests;
+mod schema;
+mod watcher;
+mod worker;
+mod writer;
+
+pub use builder::SqliteBuilder;
+pub use engine::{Settings, Sqlite};
+pub use error::OpenError;

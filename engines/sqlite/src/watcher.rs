@@ -1,0 +1,121 @@
+//! Watches: a thread that looks for commits of any process.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use dactor_engine::{EntityId, Incarnation, MemberChange, NodeId, Placement, PlacementChange, Publisher};
+use rusqlite::{Connection, Row};
+
+use crate::requests::{generation, incarnation, node};
+
+/// The pause between two looks.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The watching thread. It ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Watcher {
+    _stop: mpsc::Sender<()>,
+}
+
+impl Watcher {
+    /// Starts the thread; changes are reported from when this returns.
+    pub(crate) fn start(
+        state: Connection,
+        leases: Connection,
+        placements: Publisher<PlacementChange>,
+        members: Publisher<MemberChange>,
+    ) -> rusqlite::Result<Self> {
+        let max = "SELECT coalesce(max(change), 0) FROM directory";
+        let last_change = state.query_row(max, (), |row| row.get(0))?;
+        let known =
+            read_members(&leases)?.into_iter().map(|member| (member.node.incarnation(), member.alive));
+        let known = known.collect();
+        let mut thread =
+            WatcherThread { versions: (None, None), state, leases, placements, members, last_change, known };
+        let (stop, stopped) = mpsc::channel();
+        let body = move || {
+            while stopped.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
+                // A lock may be in the way: the next look finds what this one missed.
+                let _ = thread.look();
+            }
+        };
+        let spawned = thread::Builder::new().name("dactor-sqlite-watcher".into()).spawn(body);
+        spawned.map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+        Ok(Self { _stop: stop })
+    }
+}
+
+struct WatcherThread {
+    state: Connection,
+    leases: Connection,
+    placements: Publisher<PlacementChange>,
+    members: Publisher<MemberChange>,
+    /// The versions of the data in both files, at the last complete look.
+    versions: (Option<i64>, Option<i64>),
+    last_change: i64,
+    known: HashMap<Incarnation, bool>,
+}
+
+impl WatcherThread {
+    fn look(&mut self) -> rusqlite::Result<()> {
+        let version = Some(data_version(&self.state)?);
+        if version != self.versions.0 {
+            self.look_at_placements()?;
+            self.versions.0 = version;
+        }
+        let version = Some(data_version(&self.leases)?);
+        if version != self.versions.1 {
+            self.look_at_members()?;
+            self.versions.1 = version;
+        }
+        Ok(())
+    }
+
+    fn look_at_placements(&mut self) -> rusqlite::Result<()> {
+        let sql = "SELECT change, namespace, type, key, generation, owner, address FROM directory
+            WHERE change > ?1 ORDER BY change";
+        let mut statement = self.state.prepare_cached(sql)?;
+        let mut rows = statement.query([self.last_change])?;
+        while let Some(row) = rows.next()? {
+            let text = |column| row.get_ref(column)?.as_str().map_err(rusqlite::Error::from);
+            let placement = Placement { generation: generation(row, 4)?, owner: node(row, 5, 6)? };
+            if let Ok(id) = EntityId::new(text(1)?, text(2)?, text(3)?) {
+                self.placements.publish(PlacementChange { id, placement });
+            }
+            self.last_change = row.get(0)?;
+        }
+        Ok(())
+    }
+
+    fn look_at_members(&mut self) -> rusqlite::Result<()> {
+        for change in read_members(&self.leases)? {
+            let before = self.known.insert(change.node.incarnation(), change.alive);
+            if before == Some(change.alive) {
+                continue;
+            }
+            if before.is_none() && !change.alive {
+                // It joined and died between two looks.
+                self.members.publish(MemberChange { alive: true, ..change.clone() });
+            }
+            self.members.publish(change);
+        }
+        Ok(())
+    }
+}
+
+/// Changes when another connection has committed.
+fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.prepare_cached("PRAGMA data_version")?.query_row((), |row| row.get(0))
+}
+
+fn read_members(leases: &Connection) -> rusqlite::Result<Vec<MemberChange>> {
+    let mut statement = leases
+        .prepare_cached("SELECT incarnation, address, namespace, dead FROM members ORDER BY incarnation")?;
+    let member = |row: &Row<'_>| {
+        let node = NodeId::new(&row.get::<_, String>(1)?, incarnation(row, 0)?);
+        Ok(MemberChange { namespace: row.get(2)?, node, alive: !row.get::<_, bool>(3)? })
+    };
+    statement.query_map((), member)?.collect()
+}
