@@ -17,7 +17,7 @@ use crate::lease::Epoch;
 use crate::lifecycle::{ActivationCore, VirtualLifecycle};
 use crate::persistent::is_stateless;
 use crate::placement::PlacementDecision;
-use crate::{ActorAddress, ClusterError, Persistent, VirtualActor};
+use crate::{ActorAddress, Cluster, ClusterError, Persistent, VirtualActor};
 
 /// What an actor is activated with: see [`VirtualActor::activate`].
 #[derive(Debug)]
@@ -25,6 +25,7 @@ pub struct Activation<A: VirtualActor> {
     core: Arc<ActivationCore>,
     state: Persistent<A::State>,
     myself: ActorRef<A>,
+    cluster: Cluster,
 }
 
 impl<A: VirtualActor> Activation<A> {
@@ -57,6 +58,11 @@ impl<A: VirtualActor> Activation<A> {
     pub fn virtual_ref(&self) -> &ActorRef<A> {
         &self.myself
     }
+
+    /// The cluster, for refs to other virtual actors.
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
 }
 
 /// Activates the actor, and says so to its entry.
@@ -75,7 +81,10 @@ pub(crate) async fn run_activation<A: VirtualActor>(mut guard: ActivationGuard<A
 
 type Activated<A> = (ActorRef<A>, Arc<ActivationCore>);
 
-async fn activate<A: VirtualActor>(entry: &Arc<Entry<A>>, instance: u64) -> Result<Activated<A>, ClusterError> {
+async fn activate<A: VirtualActor>(
+    entry: &Arc<Entry<A>>,
+    instance: u64,
+) -> Result<Activated<A>, ClusterError> {
     let cluster = &entry.cluster;
     if cluster.is_closing() {
         return Err(ClusterError::ShuttingDown);
@@ -141,7 +150,7 @@ async fn open<A: VirtualActor>(
         Arc::new(ActivationCore::new((id.clone(), generation, instance), epoch, store, runtime, erased));
     let format = (entry.kind.options.serializer, A::STATE_VERSION);
     let state = Persistent::new(core.clone(), format, value, &opened);
-    let activation = Activation { core: core.clone(), state, myself: entry.far_ref() };
+    let activation = Activation { core: core.clone(), state, myself: entry.far_ref(), cluster: Cluster::of(cluster.clone()) };
     let actor = contained(|| A::activate(activation)).await.map_err(ClusterError::Activate)?;
     let local = spawn(entry, &core, actor).await?;
     Ok((local, core))
@@ -154,7 +163,8 @@ async fn spawn<A: VirtualActor>(
 ) -> Result<ActorRef<A>, ClusterError> {
     let lifecycle = VirtualLifecycle { core: core.clone(), entry: entry.clone() };
     let parent = entry.kind.parent.get().ok_or(ClusterError::ShuttingDown)?;
-    let mut spawn = spawn_child(parent, actor).supervision(Supervision::one_for_one().always(Directive::Stop));
+    let mut spawn =
+        spawn_child(parent, actor).supervision(Supervision::one_for_one().always(Directive::Stop));
     spawn = match entry.kind.options.bound {
         Some((capacity, overflow)) => spawn.bounded(capacity, overflow),
         None => spawn,
@@ -171,7 +181,9 @@ async fn spawn<A: VirtualActor>(
 }
 
 /// Runs code of the user's. A panic is a failure.
-async fn contained<T, F: Future<Output = Result<T, Failure>>>(code: impl FnOnce() -> F) -> Result<T, Failure> {
+async fn contained<T, F: Future<Output = Result<T, Failure>>>(
+    code: impl FnOnce() -> F,
+) -> Result<T, Failure> {
     let run = AssertUnwindSafe(async { code().await }).catch_unwind();
     run.await.unwrap_or_else(|payload| {
         let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());

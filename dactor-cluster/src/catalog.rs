@@ -11,6 +11,7 @@ use dactor_engine::EntityId;
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry as MapEntry;
 
+use crate::cluster::Inner;
 use crate::lifecycle::ActivationCore;
 use crate::{ActivationState, DeactivationReason};
 
@@ -21,6 +22,7 @@ pub(crate) trait AnyEntry: Send + Sync {
     /// The node has lost its lease.
     fn lose(&self);
     fn state(&self) -> ActivationState;
+    fn cluster(&self) -> &Arc<Inner>;
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 }
 

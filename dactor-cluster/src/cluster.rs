@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use dactor_core::spi::{self, FarRoute};
 use dactor_core::{ActorId, ActorPath, ActorRef, Error, ErrorKind, Result, System};
-use dactor_engine::{
-    BootClock, Clock, Engine, EntityId, Generation, NodeId, Page, Reaper, StorageError,
-};
+use dactor_engine::{BootClock, Clock, Engine, EntityId, Generation, NodeId, Page, Reaper, StorageError};
 use tokio::runtime::Handle;
 
 use crate::activate::{remaining, retry};
@@ -74,6 +72,10 @@ pub(crate) struct TypeInfo {
 }
 
 impl Cluster {
+    pub(crate) fn of(inner: Arc<Inner>) -> Self {
+        Self { inner }
+    }
+
     /// Starts to configure the virtual actors of a system. The namespace of the cluster is the name of the system.
     pub fn builder(system: &System) -> ClusterBuilder {
         ClusterBuilder::new(system.clone())
@@ -88,20 +90,23 @@ impl Cluster {
     pub fn actor<A: VirtualActor>(&self, key: &str) -> Result<ActorRef<A>> {
         let inner = &self.inner;
         let kind = inner.kind::<A>()?;
-        let invalid = || Error::new(ErrorKind::InvalidName).with("type", A::TYPE).with("name", format!("{key:?}"));
+        let invalid =
+            || Error::new(ErrorKind::InvalidName).with("type", A::TYPE).with("name", format!("{key:?}"));
         let id = ActorId::new(inner.namespace(), A::TYPE, key).map_err(|error| invalid().because(error))?;
         if let Some(warning) = id.warnings().next()
             && !kind.warned.swap(true, Ordering::Relaxed)
         {
             tracing::warn!(actor = %id, ?warning, "an id is awkward in logs and URLs");
         }
-        let entity = EntityId::new(inner.namespace(), A::TYPE, key).map_err(|error| invalid().because(error))?;
+        let entity =
+            EntityId::new(inner.namespace(), A::TYPE, key).map_err(|error| invalid().because(error))?;
         let path = ActorPath::of_virtual_actor(inner.system.parts(), A::TYPE, key)
             .map_err(|error| invalid().because(error))?;
         spi::far_ref(&inner.system, &path, || {
-            let known = inner.catalog.get(&entity).and_then(|entry| entry.into_any().downcast::<Entry<A>>().ok());
-            let entry =
-                known.unwrap_or_else(|| Entry::new(inner.clone(), kind.clone(), entity.clone(), path.clone()));
+            let known =
+                inner.catalog.get(&entity).and_then(|entry| entry.into_any().downcast::<Entry<A>>().ok());
+            let entry = known
+                .unwrap_or_else(|| Entry::new(inner.clone(), kind.clone(), entity.clone(), path.clone()));
             Arc::new(VirtualRoute::new(entry)) as Arc<dyn FarRoute<A>>
         })
     }
@@ -168,7 +173,10 @@ impl Cluster {
 impl fmt::Debug for Cluster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (namespace, active) = (self.inner.namespace(), self.active());
-        f.debug_struct("Cluster").field("namespace", &namespace).field("active", &active).finish_non_exhaustive()
+        f.debug_struct("Cluster")
+            .field("namespace", &namespace)
+            .field("active", &active)
+            .finish_non_exhaustive()
     }
 }
 

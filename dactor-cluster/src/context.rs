@@ -8,7 +8,7 @@ use dactor_engine::Generation;
 
 use crate::lease::nanos;
 use crate::lifecycle::ActivationCore;
-use crate::{ActorAddress, VirtualActor};
+use crate::{ActorAddress, Cluster, VirtualActor};
 
 /// What a virtual actor finds in its [`Context`].
 ///
@@ -31,6 +31,9 @@ pub trait VirtualContext<A: VirtualActor> {
 
     /// The ref to the virtual actor, to be given to others. [`Context::actor_ref`] is the ref to this activation alone.
     fn virtual_ref(&self) -> ActorRef<A>;
+
+    /// The cluster, for refs to other virtual actors.
+    fn cluster(&self) -> Cluster;
 
     /// Counts as used for this long from now on: the actor is neither idle nor least recently used until then.
     fn keep_alive(&self, time: Duration);
@@ -63,6 +66,13 @@ impl<A: VirtualActor> VirtualContext<A> for Context<A> {
         let entry = core(self).entry.upgrade();
         match entry.and_then(|entry| entry.into_any().downcast::<crate::entry::Entry<A>>().ok()) {
             Some(entry) => entry.far_ref(),
+            None => unreachable!("the entry is in the catalog while its actor runs"),
+        }
+    }
+
+    fn cluster(&self) -> Cluster {
+        match core(self).entry.upgrade() {
+            Some(entry) => Cluster::of(entry.cluster().clone()),
             None => unreachable!("the entry is in the catalog while its actor runs"),
         }
     }

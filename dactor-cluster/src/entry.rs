@@ -105,7 +105,14 @@ impl<A: VirtualActor> Entry<A> {
             failures: 0,
             retry_at: None,
         };
-        Arc::new_cyclic(|myself| Self { cluster, kind, id, path, myself: myself.clone(), inner: Mutex::new(inner) })
+        Arc::new_cyclic(|myself| Self {
+            cluster,
+            kind,
+            id,
+            path,
+            myself: myself.clone(),
+            inner: Mutex::new(inner),
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, Guarded<A>> {
@@ -133,11 +140,7 @@ impl<A: VirtualActor> Entry<A> {
     }
 
     /// Takes a message: to the actor, or to wait for it.
-    pub(crate) fn deliver(
-        &self,
-        mut envelope: Envelope<A>,
-        priority: Priority,
-    ) -> Result<(), FarRefused<A>> {
+    pub(crate) fn deliver(&self, mut envelope: Envelope<A>, priority: Priority) -> Result<(), FarRefused<A>> {
         loop {
             let mut inner = self.lock();
             let local = match (inner.apply(Event::Message), &inner.local) {
@@ -320,7 +323,9 @@ impl<A: VirtualActor> Entry<A> {
         let refusal = match &core {
             _ if self.cluster.is_closing() => Some(ClusterError::ShuttingDown),
             Some(core) if core.epoch.is_lost() => Some(core.epoch.error()),
-            Some(core) if !core.has_handled() && inner.failures >= FRUITLESS => Some(ClusterError::EndsAtOnce),
+            Some(core) if !core.has_handled() && inner.failures >= FRUITLESS => {
+                Some(ClusterError::EndsAtOnce)
+            }
             _ => None,
         };
         let waits = inner.anything_waits();
@@ -397,6 +402,10 @@ impl<A: VirtualActor> AnyEntry for Entry<A> {
 
     fn state(&self) -> ActivationState {
         self.lock().state
+    }
+
+    fn cluster(&self) -> &Arc<Inner> {
+        &self.cluster
     }
 
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {

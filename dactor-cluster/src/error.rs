@@ -133,7 +133,9 @@ impl fmt::Display for StateError {
                 write!(f, "its version is {stored}, and this program knows versions up to {known}")
             }
             Self::Decode(error) => write!(f, "it cannot be decoded: {error}"),
-            Self::Upgrade { stored, failure } => write!(f, "the upgrade from version {stored} failed: {failure}"),
+            Self::Upgrade { stored, failure } => {
+                write!(f, "the upgrade from version {stored} failed: {failure}")
+            }
         }
     }
 }

@@ -66,7 +66,10 @@ impl Epoch {
 
 impl fmt::Debug for Epoch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Epoch").field("node", &self.node).field("lost", &self.is_lost()).finish_non_exhaustive()
+        f.debug_struct("Epoch")
+            .field("node", &self.node)
+            .field("lost", &self.is_lost())
+            .finish_non_exhaustive()
     }
 }
 

@@ -102,7 +102,12 @@ impl<T: Serialize + Clone + Default + Send + Sync + 'static> Persistent<T> {
         self.write(guard, Some(body), value).await
     }
 
-    async fn write(&self, guard: WriteGuard, body: Option<bytes::Bytes>, value: T) -> Result<(), StorageError> {
+    async fn write(
+        &self,
+        guard: WriteGuard,
+        body: Option<bytes::Bytes>,
+        value: T,
+    ) -> Result<(), StorageError> {
         let shared = self.shared.clone();
         let core = &self.shared.core;
         if is_stateless::<T>() {

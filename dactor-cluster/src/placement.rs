@@ -155,11 +155,12 @@ mod tests {
     fn a_node_that_leaves_moves_only_its_own() {
         let nodes = members(4);
         let local = nodes[0].node.clone();
-        let place = |key, members: &[Candidate]| match PlacementStrategy::Hash.place(&id(key), &local, members, 0) {
-            PlacementDecision::Here => local.clone(),
-            PlacementDecision::On(node) => node,
-            PlacementDecision::Nowhere => panic!(),
-        };
+        let place =
+            |key, members: &[Candidate]| match PlacementStrategy::Hash.place(&id(key), &local, members, 0) {
+                PlacementDecision::Here => local.clone(),
+                PlacementDecision::On(node) => node,
+                PlacementDecision::Nowhere => panic!(),
+            };
         let mut count = HashMap::<_, usize>::new();
         for key in 0..4000 {
             let before = place(key, &nodes);

@@ -19,7 +19,8 @@ use crate::lease::Epoch;
 
 /// Starts the thread. It ends when the sender is dropped.
 pub(crate) fn start(cluster: &Arc<Inner>) -> Result<mpsc::Sender<()>> {
-    let failed = |error: std::io::Error| Error::new(ErrorKind::StartFailed).with("call", "renewals").because(error);
+    let failed =
+        |error: std::io::Error| Error::new(ErrorKind::StartFailed).with("call", "renewals").because(error);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let (stop, stopped) = mpsc::channel();
     let weak = Arc::downgrade(cluster);
@@ -74,16 +75,19 @@ impl Renewals {
             true => within(ttl / 3, renew(&cluster, &epoch)).await,
             false => Renewed::Failed("the runtime of the actors makes no progress".into()),
         };
-        match renewed {
+        let is_lost = match renewed {
             Renewed::Done => {
                 epoch.prolong(sent + ttl - cluster.lease.margin);
                 cluster.reap().await;
                 return Some(regular.min(epoch.remaining()));
             }
-            Renewed::Failed(why) => tracing::warn!(node = %epoch.node(), why, "the lease was not renewed"),
-            Renewed::Lost => {}
-        }
-        if matches!(renewed_state(&epoch, &renewed), LeaseState::Lost) {
+            Renewed::Failed(why) => {
+                tracing::warn!(node = %epoch.node(), why, "the lease was not renewed");
+                epoch.check().is_err()
+            }
+            Renewed::Lost => true,
+        };
+        if is_lost {
             cluster.lose(&epoch);
             if cluster.lease.on_lost == OnLeaseLost::ShutDown {
                 let system = cluster.system.clone();
@@ -100,7 +104,8 @@ impl Renewals {
         let sent = cluster.clock.now();
         let node = NodeId::start(&cluster.lease.address);
         let ttl = cluster.lease.ttl;
-        let joined = tokio::time::timeout(ttl / 3, cluster.engine.membership.join(cluster.namespace(), &node, ttl));
+        let joined =
+            tokio::time::timeout(ttl / 3, cluster.engine.membership.join(cluster.namespace(), &node, ttl));
         match joined.await {
             Ok(Ok(())) => {
                 tracing::info!(%node, "the node has joined again");
@@ -131,19 +136,6 @@ enum Renewed {
     /// The store says that the lease is lost.
     Lost,
     Failed(String),
-}
-
-enum LeaseState {
-    Kept,
-    Lost,
-}
-
-fn renewed_state(epoch: &Epoch, renewed: &Renewed) -> LeaseState {
-    match renewed {
-        Renewed::Lost => LeaseState::Lost,
-        _ if epoch.check().is_err() => LeaseState::Lost,
-        _ => LeaseState::Kept,
-    }
 }
 
 async fn renew(cluster: &Inner, epoch: &Epoch) -> Result<(), StorageError> {

@@ -25,7 +25,9 @@ fn sweep(cluster: &Weak<Inner>) -> bool {
     let Some(cluster) = cluster.upgrade().filter(|cluster| !cluster.has_ended()) else { return false };
     let now = nanos(cluster.clock.now());
     for kind in cluster.types() {
-        let Some(before) = kind.options.idle_after.and_then(|idle| now.checked_sub(nanos(idle))) else { continue };
+        let Some(before) = kind.options.idle_after.and_then(|idle| now.checked_sub(nanos(idle))) else {
+            continue;
+        };
         while let Some(idle) = kind.by_use.take_oldest(before) {
             idle.end(End::Drain, DeactivationReason::Idle);
         }

@@ -95,20 +95,24 @@ impl ClusterBuilder {
     /// [`NameTaken`](ErrorKind::NameTaken) if the system has a cluster already; [`NoRuntime`](ErrorKind::NoRuntime) outside of a
     /// tokio runtime; [`StartFailed`](ErrorKind::StartFailed) if the engine fails.
     pub async fn start(self) -> Result<Cluster> {
-        let runtime = Handle::try_current()
-            .map_err(|error| Error::new(ErrorKind::NoRuntime).with("call", "Cluster::start").because(error))?;
+        let runtime = Handle::try_current().map_err(|error| {
+            Error::new(ErrorKind::NoRuntime).with("call", "Cluster::start").because(error)
+        })?;
         self.check()?;
         let Self { system, engine, types, roles, max_active, lease, clock } = self;
         let Some(engine) = engine else { return Err(unsupported("there is no engine")) };
         let sent = clock.now();
         let node = NodeId::start(&lease.address);
         retry(|| engine.membership.join(system.name(), &node, lease.ttl)).await.map_err(|error| {
-            Error::new(ErrorKind::StartFailed).with("system", system.name()).because(ClusterError::from(error))
+            Error::new(ErrorKind::StartFailed)
+                .with("system", system.name())
+                .because(ClusterError::from(error))
         })?;
         let epoch = Epoch::new(node, clock.clone(), sent + lease.ttl - lease.margin);
         let info = |(id, name, options)| {
             let by_use = ByUse::default();
-            let info = TypeInfo { name, options, parent: OnceLock::new(), by_use, warned: AtomicBool::new(false) };
+            let info =
+                TypeInfo { name, options, parent: OnceLock::new(), by_use, warned: AtomicBool::new(false) };
             (id, Arc::new(info))
         };
         let inner = Arc::new(Inner {
