@@ -349,7 +349,9 @@ async fn check_acks(cluster: &Cluster, file: &str) -> Result<usize, AnyError> {
 async fn run(options: Options, scratch: &std::path::Path) -> Result<(), AnyError> {
     let backend = match &*options.backend {
         "ractor" => dactor::ractor(),
-        "kameo" => return run_on(options, scratch, System::builder("bank").backend(dactor::kameo()).build()?).await,
+        "kameo" => {
+            return run_on(options, scratch, System::builder("bank").backend(dactor::kameo()).build()?).await;
+        }
         other => return Err(format!("the backend {other} is not known: ractor or kameo").into()),
     };
     run_on(options, scratch, System::builder("bank").backend(backend).build()?).await
@@ -373,15 +375,26 @@ async fn run_on(options: Options, scratch: &std::path::Path, system: System) -> 
     }
     let open = |file: &String| OpenOptions::new().create(true).append(true).open(file).map(Mutex::new);
     let acks = options.acks.as_ref().map(open).transpose()?;
-    let load = Arc::new(Load { cluster: cluster.clone(), done: AtomicU64::new(0), stop: AtomicBool::new(false), acks });
+    let load = Arc::new(Load {
+        cluster: cluster.clone(),
+        done: AtomicU64::new(0),
+        stop: AtomicBool::new(false),
+        acks,
+    });
     let run = SystemTime::UNIX_EPOCH.elapsed()?.as_nanos();
-    let clients: Vec<_> = (0..CLIENTS).map(|number| tokio::spawn(client(load.clone(), run, number))).collect();
+    let clients: Vec<_> =
+        (0..CLIENTS).map(|number| tokio::spawn(client(load.clone(), run, number))).collect();
     let begin = Instant::now();
     let mut before = 0;
     for second in 1..=options.seconds {
-        tokio::time::sleep((begin + Duration::from_secs(second)).saturating_duration_since(Instant::now())).await;
+        tokio::time::sleep((begin + Duration::from_secs(second)).saturating_duration_since(Instant::now()))
+            .await;
         let done = load.done.load(Ordering::Relaxed);
-        println!("{second:>3} s  {done:>8} transfers  {:>7}/s  {:>5} active", done - before, cluster.active());
+        println!(
+            "{second:>3} s  {done:>8} transfers  {:>7}/s  {:>5} active",
+            done - before,
+            cluster.active()
+        );
         before = done;
     }
     load.stop.store(true, Ordering::Relaxed);

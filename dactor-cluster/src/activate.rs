@@ -150,7 +150,12 @@ async fn open<A: VirtualActor>(
         Arc::new(ActivationCore::new((id.clone(), generation, instance), epoch, store, runtime, erased));
     let format = (entry.kind.options.serializer, A::STATE_VERSION);
     let state = Persistent::new(core.clone(), format, value, &opened);
-    let activation = Activation { core: core.clone(), state, myself: entry.far_ref(), cluster: Cluster::of(cluster.clone()) };
+    let activation = Activation {
+        core: core.clone(),
+        state,
+        myself: entry.far_ref(),
+        cluster: Cluster::of(cluster.clone()),
+    };
     let actor = contained(|| A::activate(activation)).await.map_err(ClusterError::Activate)?;
     let local = spawn(entry, &core, actor).await?;
     Ok((local, core))

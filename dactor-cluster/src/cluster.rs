@@ -47,6 +47,8 @@ pub(crate) struct Inner {
     epoch: RwLock<Arc<Epoch>>,
     reaper: tokio::sync::Mutex<Reaper>,
     closing: AtomicBool,
+    /// The node has left: messages are refused.
+    left: AtomicBool,
     root: OnceLock<ActorRef<Root>>,
     /// Dropped, it ends the thread of the renewals.
     renewals: Mutex<Option<mpsc::Sender<()>>>,
@@ -209,6 +211,10 @@ impl Inner {
         self.closing.load(Ordering::Acquire) || spi::is_shutting_down(&self.system)
     }
 
+    pub(crate) fn has_left(&self) -> bool {
+        self.left.load(Ordering::Acquire)
+    }
+
     /// Whether the actors above the activations have ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.root.get().is_some_and(|root| root.is_alive() == Some(false))
@@ -280,6 +286,8 @@ impl Inner {
         drop(self.renewals.lock().unwrap_or_else(PoisonError::into_inner).take());
         let epoch = self.epoch();
         let was_lost = !epoch.lose();
+        // Before the entries are emptied: no message comes behind that.
+        self.left.store(true, Ordering::Release);
         // Messages that came during the shutdown.
         for entry in self.catalog.snapshot() {
             entry.lose();

@@ -177,6 +177,10 @@ impl<A: VirtualActor> Entry<A> {
         envelope: Envelope<A>,
         priority: Priority,
     ) -> Result<(), FarRefused<A>> {
+        if self.cluster.has_left() {
+            drop(inner);
+            return Err(FarRefused { envelope, error: ClusterError::ShuttingDown.unhandled(&self.id) });
+        }
         if let Some((capacity, _)) = self.kind.options.bound
             && inner.held.len() >= capacity
         {

@@ -110,6 +110,7 @@ fn a_node_fences_itself_and_joins_again() {
         assert!(lost(&refused) && !refused.may_have_been_handled(), "{refused:#}");
         let refused = alice.ask(Deposit(1)).await.unwrap_err();
         assert!(lost(&refused), "{refused:#}");
+        until("the loss is noticed", || cluster.active() == 0).await;
         partition.cut.store(false, Ordering::SeqCst);
         until("the node has joined again", || cluster.is_serving() && cluster.node() != first).await;
         // The old incarnation still owns the actor until its death is recorded, which takes a TTL of watching.

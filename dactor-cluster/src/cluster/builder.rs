@@ -129,6 +129,7 @@ impl ClusterBuilder {
             epoch: RwLock::new(Arc::new(epoch)),
             reaper: tokio::sync::Mutex::new(Reaper::new()),
             closing: AtomicBool::new(false),
+            left: AtomicBool::new(false),
             root: OnceLock::new(),
             renewals: Mutex::new(None),
         });
