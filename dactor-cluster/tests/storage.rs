@@ -45,7 +45,8 @@ fn failures_and_lost_answers() {
             let actor = cluster.actor::<Account>("alice").unwrap();
             let id = alice(&case);
             let mut acknowledged = Vec::new();
-            for number in 0..1000_u64 {
+            let steps = if case.is_durable { 200_u64 } else { 1000 };
+            for number in 0..steps {
                 match actor.ask(Once(number)).await {
                     Ok(_) => acknowledged.push(number),
                     Err(error) => assert!(is_typed(&error), "{error:#}"),
@@ -67,7 +68,7 @@ fn failures_and_lost_answers() {
             let ledger = stored(&case.engine, &id).await;
             assert!(ledger.seen.values().all(|times| *times == 1), "a double effect");
             assert!(acknowledged.iter().all(|number| ledger.seen.contains_key(number)), "a lost write");
-            assert!(acknowledged.len() > 800, "{}", acknowledged.len());
+            assert!(acknowledged.len() as u64 > steps * 8 / 10, "{} of {steps}", acknowledged.len());
         });
     }
 }

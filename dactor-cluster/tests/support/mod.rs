@@ -14,6 +14,7 @@ use dactor_cluster::{
 use dactor_core::wire::Remote;
 use dactor_core::{Actor, Context, Exclusive, Failure, Handler, Message, Outcome, StopReason, System};
 use dactor_engine::{Engine, Memory};
+use dactor_sqlite::Sqlite;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
@@ -239,6 +240,8 @@ pub struct Case {
     pub system: System,
     pub engine: Engine,
     pub journal: Arc<Journal>,
+    /// Each save waits for the disk.
+    pub is_durable: bool,
 }
 
 impl Case {
@@ -260,23 +263,35 @@ pub fn system(name: &str, backend: &str) -> System {
 /// Runs a test on each backend with each engine.
 pub fn table<F: Future<Output = ()>>(test: &str, run: impl Fn(Case) -> F) {
     for backend in BACKENDS {
-        for (name, engine) in engines(test, backend) {
-            println!("{test}: {backend}, {name}");
+        for engine_name in ["memory", "sqlite"] {
+            println!("{test}: {backend}, {engine_name}");
+            let namespace = format!("{test}-{backend}-{engine_name}");
+            let directory =
+                Directory(std::env::temp_dir().join(format!("dactor-{namespace}-{}", std::process::id())));
             let runtime =
                 tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-            let namespace = format!("{test}-{backend}-{name}");
             runtime.block_on(async {
-                let case = Case { system: system(&namespace, backend), engine, journal: journal(&namespace) };
-                let system = case.system.clone();
-                tokio::time::timeout(Duration::from_secs(120), run(case)).await.expect("the test hangs");
+                let engine = match engine_name {
+                    "memory" => Memory::new().into(),
+                    _ => Engine::from(Sqlite::open(&directory.0).unwrap()),
+                };
+                let (system, journal) = (system(&namespace, backend), journal(&namespace));
+                let case =
+                    Case { system: system.clone(), engine, journal, is_durable: engine_name != "memory" };
+                tokio::time::timeout(Duration::from_secs(240), run(case)).await.expect("the test hangs");
                 let _ = system.shutdown().await;
             });
         }
     }
 }
 
-fn engines(_: &str, _: &str) -> Vec<(&'static str, Engine)> {
-    vec![("memory", Memory::new().into())]
+/// Removed at the end, also of a test that fails.
+struct Directory(std::path::PathBuf);
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 /// Waits until a condition holds.
