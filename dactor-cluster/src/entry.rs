@@ -269,7 +269,8 @@ impl<A: VirtualActor> Entry<A> {
         }
         drop(inner);
         if let Some((how, reason)) = asked {
-            self.end(how, reason);
+            // What came before the request is handled.
+            self.end(if how == End::Stop { End::Drain } else { how }, reason);
         }
     }
 
@@ -324,17 +325,17 @@ impl<A: VirtualActor> Entry<A> {
         if core.as_ref().is_some_and(|core| core.has_handled()) {
             (inner.failures, inner.retry_at) = (0, None);
         }
+        // Not if it was asked to end: then the next one is not likely to do the same.
+        let is_fruitless = inner.reason.is_none() && core.as_ref().is_some_and(|core| !core.has_handled());
         let refusal = match &core {
             _ if self.cluster.is_closing() => Some(ClusterError::ShuttingDown),
             Some(core) if core.epoch.is_lost() => Some(core.epoch.error()),
-            Some(core) if !core.has_handled() && inner.failures >= FRUITLESS => {
-                Some(ClusterError::EndsAtOnce)
-            }
+            Some(_) if is_fruitless && inner.failures >= FRUITLESS => Some(ClusterError::EndsAtOnce),
             _ => None,
         };
         let waits = inner.anything_waits();
         if waits && refusal.is_none() {
-            if core.is_some_and(|core| !core.has_handled()) {
+            if is_fruitless {
                 inner.note_failure();
             }
             let instance = inner.begin();

@@ -66,24 +66,17 @@ fn order_is_kept_across_deactivations() {
         let cluster = case.builder().start().await.unwrap();
         let alice = cluster.actor::<Account>("alice").unwrap();
         let count = if case.is_durable { 500 } else { 3000 };
-        let sender = tokio::spawn({
-            let alice = alice.clone();
-            async move {
-                for number in 0..count {
-                    alice.tell(Append(number)).unwrap();
-                    if number % 16 == 0 {
-                        tokio::task::yield_now().await;
-                    }
-                }
+        let chunk = count / 20;
+        for number in 0..count {
+            alice.tell(Append(number)).unwrap();
+            if number % chunk == 0 {
+                let end = if (number / chunk).is_multiple_of(2) { End::Stop } else { End::Drain };
+                alice.end(end).unwrap();
             }
-        });
-        let mut ends = 0_u32;
-        while !sender.is_finished() || ends < 20 {
-            alice.end(if ends.is_multiple_of(2) { End::Stop } else { End::Drain }).unwrap();
-            ends += 1;
-            tokio::time::sleep(Duration::from_micros(500)).await;
+            if number % (4 * chunk) == 0 {
+                alice.ask(Generation).await.unwrap();
+            }
         }
-        sender.await.unwrap();
         // Told by the same sender after all others.
         let log = alice.ask(Log).await.unwrap();
         assert_eq!(log, (0..count).collect::<Vec<_>>());
