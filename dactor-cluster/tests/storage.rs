@@ -192,13 +192,13 @@ fn states_of_other_versions() {
                 continue;
             }
             let error = actor.ask(Deposit(1)).await.unwrap_err();
-            let expected = match (key, error.downcast_ref::<StateError>()) {
+            let expected = matches!(
+                (key, error.downcast_ref::<StateError>()),
                 ("corrupt", Some(StateError::Corrupt(_)))
-                | ("broken", Some(StateError::Decode(_)))
-                | ("newer", Some(StateError::Newer { stored: 4, known: 3 }))
-                | ("oldest", Some(StateError::Upgrade { stored: 1, .. })) => true,
-                _ => false,
-            };
+                    | ("broken", Some(StateError::Decode(_)))
+                    | ("newer", Some(StateError::Newer { stored: 4, known: 3 }))
+                    | ("oldest", Some(StateError::Upgrade { stored: 1, .. }))
+            );
             assert!(expected, "{key}: {error:#}");
             let kept = case.engine.state.read(&id).await.unwrap().unwrap();
             assert_eq!(kept.body.as_deref(), Some(&body[..]), "{key} was overwritten");

@@ -26,8 +26,8 @@
 //! repository's `docs` builds one from nothing.
 
 pub use crate::delivery::envelope::Envelope;
+pub use crate::delivery::envelope::lifecycle::{Lifecycle, LifecycleFuture};
 pub use crate::delivery::far::{FarAsk, IncomingAsk, ReplyReturn, ReplyTo};
-pub use crate::delivery::lifecycle::{Lifecycle, LifecycleFuture};
 pub use crate::kernel::actor_core::route::{FarRefused, FarRoute, FarSend};
 pub use crate::kernel::backend::{Backend, NativeHandle};
 pub use crate::kernel::cell::{Cell, Ender, Exit, ExitTeller, ExitWatch, NativeEnd, TurnEnd, exit_watch};

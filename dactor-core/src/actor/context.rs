@@ -16,7 +16,7 @@ use crate::base::label::Labelled;
 use crate::base::panic::{Panic, contain};
 use crate::delivery::ask_state::Asker;
 use crate::delivery::envelope::Envelope;
-use crate::delivery::lifecycle::SharedLifecycle;
+use crate::delivery::envelope::lifecycle::SharedLifecycle;
 use crate::kernel::actor_core::{ActorCore, DynActor};
 use crate::mailbox::Signals;
 use crate::{

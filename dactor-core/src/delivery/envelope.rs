@@ -7,6 +7,7 @@ mod ask;
 pub(crate) mod dispatch;
 pub(crate) mod far;
 mod forward;
+pub(crate) mod lifecycle;
 mod tell;
 
 use std::any::Any;

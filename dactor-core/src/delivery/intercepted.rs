@@ -1,5 +1,7 @@
 //! One message on its way through the inbound interceptors to its handler.
 
+mod gated;
+
 use std::any::Any;
 use std::future::{Future, poll_fn, ready};
 use std::pin::pin;
@@ -9,6 +11,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 
+use self::gated::run_gated;
 use crate::base::current::{Entered, Until};
 use crate::base::panic::{Contained, Panic, contain, discard};
 use crate::delivery::access::Handles;
@@ -16,7 +19,6 @@ use crate::delivery::ask_state::Asker;
 use crate::delivery::completion::Handled;
 use crate::delivery::completion::{Continuation, End};
 use crate::delivery::envelope::dispatch::{DispatchContext, DispatchTarget, Running};
-use crate::delivery::gated::run_gated;
 use crate::delivery::handler::start;
 use crate::delivery::obligation::{ReplyObligation, ReplyStatus};
 use crate::interceptor::api::{About, Delivery, Inbound, Next};
@@ -45,7 +47,7 @@ pub(crate) fn intercept<'a, A: Handles<M>, M: Message, O: ReplyObligation<M::Rep
     }
 }
 
-pub(super) fn run_interceptors<'a, A: Handles<M>, M: Message, O: ReplyObligation<M::Reply> + 'a>(
+fn run_interceptors<'a, A: Handles<M>, M: Message, O: ReplyObligation<M::Reply> + 'a>(
     context: DispatchContext<'a, A>,
     chain: &'a [Arc<dyn Inbound>],
     message: M,
@@ -270,10 +272,10 @@ enum ScopesExit {
 
 /// A message that no handler has yet. Dropped on the way, because the actor was killed, it is a dead letter; an asker is
 /// told anyway.
-pub(super) struct Unhandled<'a, M: Message> {
-    pub(super) message: Option<M>,
-    pub(super) target: &'a dyn DispatchTarget,
-    pub(super) is_told: bool,
+struct Unhandled<'a, M: Message> {
+    message: Option<M>,
+    target: &'a dyn DispatchTarget,
+    is_told: bool,
 }
 
 impl<M: Message> Drop for Unhandled<'_, M> {

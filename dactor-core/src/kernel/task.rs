@@ -30,7 +30,7 @@ use crate::actor::factory::Factory;
 use crate::actor::stream::open::OpenStreams;
 use crate::base::label::Labelled;
 use crate::base::panic::{contain, discard};
-use crate::delivery::lifecycle::SharedLifecycle;
+use crate::delivery::envelope::lifecycle::SharedLifecycle;
 use crate::interceptor::chain::Chain;
 use crate::kernel::actor_core::ActorCore;
 use crate::kernel::family::{all_ended, signal_all};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::base::origin;
 use crate::delivery::envelope::Envelope;
-use crate::delivery::lifecycle::Lifecycle;
+use crate::delivery::envelope::lifecycle::Lifecycle;
 use crate::kernel::actor_core::place::FarPlace;
 use crate::kernel::actor_core::route::{FarRefused, FarRoute};
 use crate::kernel::actor_core::{ActorCore, ActorMeta, DynActor};

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use crate::actor::factory::Factory;
 use crate::actor::stash;
-use crate::delivery::lifecycle::SharedLifecycle;
+use crate::delivery::envelope::lifecycle::SharedLifecycle;
 use crate::interceptor::chain::extend;
 use crate::kernel::actor_core::{ActorCore, ActorMeta, DynActor};
 use crate::kernel::cell::Cell;

@@ -22,8 +22,6 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     because("delivery::access", "actor", "the access of a message chooses the handler trait that is called"),
     because("delivery::handler", "actor", "it calls `Handler::handle`"),
     because("delivery::intercepted", "actor", "it calls `Handler::handle` inside the interceptors"),
-    because("delivery::gated", "actor", "it calls `Handler::handle` if the lifecycle admits the message"),
-    because("delivery::lifecycle", "actor", "it is given the `Actor` and its `Context` before `on_stop`"),
     because("delivery::sent_to", "actor", "`M: SentTo<A>` holds when `A: Handler<M>`"),
     because(
         "kernel::actor_core",

@@ -7,7 +7,7 @@ use super::hook::error;
 use crate::base::label::Labelled;
 use crate::base::panic::{Panic, contain};
 use crate::delivery::envelope::Envelope;
-use crate::delivery::lifecycle::SharedLifecycle;
+use crate::delivery::envelope::lifecycle::SharedLifecycle;
 use crate::kernel::actor_core::{ActorCore, DynActor};
 use crate::kernel::family::signal_all;
 use crate::kernel::registry::Registration;

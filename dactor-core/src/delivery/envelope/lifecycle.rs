@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::delivery::envelope::Envelope;
+use super::Envelope;
 use crate::{Actor, Context, Outcome, Result, StopReason};
 
 /// The life of an actor as the crate sees it that has spawned it, for example as the activation of a virtual actor. See

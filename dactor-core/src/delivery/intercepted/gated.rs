@@ -6,14 +6,14 @@ use std::task::Context as TaskContext;
 
 use tokio::time::Instant;
 
+use super::{Unhandled, run_interceptors};
 use crate::base::panic::{Panic, contain, discard};
 use crate::delivery::access::Handles;
 use crate::delivery::ask_state::Asker;
 use crate::delivery::completion::{DirectReply, Handled};
 use crate::delivery::envelope::dispatch::{DispatchContext, Running};
+use crate::delivery::envelope::lifecycle::SharedLifecycle;
 use crate::delivery::handler::start;
-use crate::delivery::intercepted::{Unhandled, run_interceptors};
-use crate::delivery::lifecycle::SharedLifecycle;
 use crate::delivery::obligation::{ReplyObligation, ReplyStatus};
 use crate::interceptor::api::Inbound;
 use crate::message::mode::Mode;
