@@ -48,6 +48,12 @@ pub mod guide {
     #[cfg(all(feature = "cluster", feature = "ractor"))]
     #[doc = include_str!("docs/virtual.md")]
     pub mod virtual_actors {}
+    #[cfg(all(feature = "testkit", feature = "wire"))]
+    #[doc = include_str!("docs/far_testing.md")]
+    pub mod far_testing {}
+    #[cfg(feature = "wire")]
+    #[doc = include_str!("docs/wire.md")]
+    pub mod wire {}
 }
 
 /// The common imports: `use dactor::prelude::*;`.

@@ -33,6 +33,11 @@ impl RuleContext {
         System::builder(name).backend(self.subject.backend())
     }
 
+    /// A builder for a system that the first one has a link to, on the [other backend](Subject::other_backend).
+    pub fn other_builder_named(&self, name: &str) -> SystemBuilder {
+        System::builder(name).backend(self.subject.other_backend())
+    }
+
     /// A builder for a system with this config.
     pub fn builder_with(&self, config: ActorSystemConfig) -> SystemBuilder {
         System::builder(config).backend(self.subject.backend())

@@ -77,8 +77,10 @@ pub use report::{Outcome, Record};
 #[cfg(feature = "adapter")]
 pub use rule::{Body, Capability, Level, Rule, RuntimeMode, State, Tag, Topic};
 #[cfg(feature = "adapter")]
+pub use rules::far::coverage::{FAMILIES as FAR_FAMILIES, FromAfar};
+#[cfg(feature = "adapter")]
 pub use rules::rules;
 #[cfg(feature = "adapter")]
-pub use run::{run, trials};
+pub use run::{run, run_family, trials};
 #[cfg(feature = "adapter")]
 pub use subject::{Native, NativeExit, NativeProbe, Subject, Task, Watch};

@@ -74,6 +74,19 @@ pub fn run(subject: impl Subject) -> ExitCode {
     conclusion.exit_code()
 }
 
+/// The `main` function of a test that runs one family of rules, such as `FAR`, on several subjects.
+pub fn run_family(subjects: Vec<Arc<dyn Subject>>, family: &str) -> ExitCode {
+    let (settings, limit) = (Settings::from_env(), Arc::new(FailureLimit::from_env()));
+    let ours = |trial: &Trial| trial.name().contains(&format!("::{family}-"));
+    let trials = subjects.iter().flat_map(|subject| collect(subject, &settings, &Records::default(), &limit));
+    let trials: Vec<_> = trials.filter(ours).collect();
+    if trials.is_empty() {
+        eprintln!("there are no rules {family}-..");
+        return ExitCode::FAILURE;
+    }
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
 /// All rules on all their runtimes, for tests that add trials of their own.
 pub fn trials(subject: &Arc<dyn Subject>, settings: &Settings) -> Vec<Trial> {
     collect(subject, settings, &Records::default(), &Arc::new(FailureLimit::none()))

@@ -44,6 +44,11 @@ pub trait Subject: Send + Sync + 'static {
     /// A new backend.
     fn backend(&self) -> Box<dyn Backend>;
 
+    /// The backend of the second system, in rules about two systems; another one of its own, if not overridden.
+    fn other_backend(&self) -> Box<dyn Backend> {
+        self.backend()
+    }
+
     /// The native side, or the reason why there is none; all rules that need it are then ignored.
     fn native(&self) -> Result<&dyn NativeProbe, &'static str> {
         Err("the test has no `NativeProbe` yet")

@@ -11,6 +11,7 @@ mod end;
 mod expand;
 mod failure;
 mod fairness;
+pub(crate) mod far;
 mod get;
 mod headers;
 mod inbound;
@@ -134,6 +135,11 @@ static ALL: &[&[Rule]] = &[
     edge::reply::RULES,
     dead_letter::RULES,
     refs::RULES,
+    far::messages::RULES,
+    far::ends::RULES,
+    far::refs::RULES,
+    far::faults::RULES,
+    far::streams::RULES,
     race::RULES,
     random::RULES,
     wake::RULES,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::base::label::{hash_actor, is_same_actor};
 use crate::kernel::actor_core::{DynActor, wait};
 use crate::path::ActorUid;
-use crate::{Actor, ActorPath, ActorRef, Pid, Result, StopReason};
+use crate::{Actor, ActorPath, ActorRef, End, Pid, Result, StopReason};
 
 /// A ref to an actor whose type is not known: found by its path, or listed among others.
 #[derive(Clone)]
@@ -59,6 +59,15 @@ impl AnyActorRef {
     /// See [`ActorRef::stop_reason`].
     pub fn stop_reason(&self) -> Option<StopReason> {
         self.actor.meta().stop_reason().cloned()
+    }
+
+    /// See [`ActorRef::end`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn end(&self, how: End) -> Result<()> {
+        self.actor.request_end(how)
     }
 
     /// See [`ActorRef::wait`].

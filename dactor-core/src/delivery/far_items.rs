@@ -3,8 +3,8 @@
 use std::any::type_name;
 use std::task::{Context, Poll};
 
-use crate::base::panic::contain;
 use crate::delivery::channel::{End, Refused, Rx, Tx};
+use crate::delivery::far_codec::{decode, encode};
 use crate::message::items::{ItemSink, ItemSource};
 use crate::{Codec, Error, ErrorKind, Result, WireCodec};
 
@@ -90,25 +90,4 @@ impl<T: Send, P: AsTx<T>> ItemSink for Coming<T, P> {
 
 fn error<T>(kind: ErrorKind, request: &'static str) -> Error {
     Error::new(kind).with("message", request).with("item", type_name::<T>())
-}
-
-/// Encodes a value of the user's, whose code may panic.
-pub(crate) fn encode<T>(wire: &WireCodec<T>, value: &T, codec: Codec, buffer: &mut Vec<u8>) -> Result<()> {
-    let before = buffer.len();
-    let encoded = contain(|| wire.encode(value, codec, buffer)).unwrap_or_else(|panic| {
-        let error = Error::new(ErrorKind::EncodeFailed).with("value", type_name::<T>());
-        Err(error.with("codec", codec.name()).because(panic))
-    });
-    if encoded.is_err() {
-        buffer.truncate(before);
-    }
-    encoded
-}
-
-/// Decodes a value of the user's, whose code may panic.
-pub(crate) fn decode<T>(wire: &WireCodec<T>, payload: &[u8], codec: Codec) -> Result<T> {
-    contain(|| wire.decode(payload, codec)).unwrap_or_else(|panic| {
-        let error = Error::new(ErrorKind::DecodeFailed).with("value", type_name::<T>());
-        Err(error.with("codec", codec.name()).because(panic))
-    })
 }

@@ -12,7 +12,7 @@ use crate::base::panic::discard;
 use crate::delivery::ask_state::Terms;
 use crate::delivery::ask_state::{AskState, Asker, AtSlot, GivenUp, HolderRef, Sink};
 use crate::delivery::far::{FarAsk, IncomingAsk, ReplyTo};
-use crate::delivery::far_items::encode;
+use crate::delivery::far_codec::encode;
 use crate::mailbox::slot::AtomicSlot;
 use crate::message::items::FarStreams;
 use crate::message::mode::Mode;

@@ -6,6 +6,7 @@ pub(crate) mod channel;
 pub(crate) mod completion;
 pub(crate) mod envelope;
 pub(crate) mod far;
+pub(crate) mod far_codec;
 pub(crate) mod far_items;
 pub(crate) mod handler;
 pub(crate) mod incoming;

@@ -3,21 +3,13 @@
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
 
-use tokio::time::Instant;
-
-use crate::actor::stream::far;
-use crate::delivery::envelope::Envelope;
-use crate::delivery::far::{IncomingAsk, ReplyTo};
-use crate::delivery::far_items::decode;
-use crate::delivery::incoming::Incoming;
-use crate::message::items::FarStreams;
 use crate::wire::Remote;
+use crate::wire::opening::{Arriving, Open, Opened, open_expand, open_message, open_reduce, open_transform};
 use crate::{
-    Actor, ActorRef, AnyActorRef, Codec, Error, ErrorKind, Expand, ExpandHandler, ExpandRequest, Headers,
-    MAX_WIRE_NAME, Message, Mode, Priority, Recipient, Reduce, ReduceHandler, ReduceRequest, Result, SentTo,
-    Transform, TransformHandler, TransformRequest, WireCodec,
+    Actor, ActorRef, AnyActorRef, Error, ErrorKind, Expand, ExpandHandler, ExpandRequest, MAX_WIRE_NAME,
+    Message, Mode, Recipient, Reduce, ReduceHandler, ReduceRequest, Result, SentTo, Transform,
+    TransformHandler, TransformRequest,
 };
 
 /// The messages that an `A` accepts from other processes, by their wire names.
@@ -37,56 +29,6 @@ struct Entry<A: Actor> {
     /// A [`Recipient`] of the message, where the actor is known as what it is.
     recipient: fn(&ActorRef<A>) -> Box<dyn Any>,
     open: Open<A>,
-}
-
-type Outcome<A> = Result<Opened<A>, (Error, Option<ReplyTo>)>;
-type Open<A> = fn(Arriving<'_>) -> Outcome<A>;
-
-/// A message that has come from another process, before it is decoded.
-#[derive(Debug)]
-pub struct Arriving<'a> {
-    /// How it was sent.
-    pub mode: Mode,
-    /// The encoded message.
-    pub payload: &'a [u8],
-    /// How it is encoded.
-    pub codec: Codec,
-    /// What travels beside it.
-    pub headers: Headers,
-    /// When its answer is of no use any more.
-    pub deadline: Option<Instant>,
-    /// Where its answer goes. None for a message that was told.
-    pub reply_to: Option<ReplyTo>,
-    /// For how many items each stream of it has room.
-    pub window: usize,
-}
-
-/// A message that has come from another process, ready for the mailbox of its actor.
-#[derive(Debug)]
-pub struct Opened<A: Actor> {
-    /// For [`deliver`](crate::wire::deliver).
-    pub envelope: Envelope<A>,
-    /// For an ask: to cancel it.
-    pub ask: Option<CancelAsk>,
-    /// For a stream request: its streams.
-    pub streams: FarStreams,
-}
-
-/// Cancels an ask that has come from another process.
-#[derive(Clone)]
-pub struct CancelAsk(Arc<dyn IncomingAsk>);
-
-impl CancelAsk {
-    /// The asker has given up: see [`IncomingAsk::cancel`].
-    pub fn cancel(&self) {
-        self.0.cancel();
-    }
-}
-
-impl fmt::Debug for CancelAsk {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CancelAsk").finish_non_exhaustive()
-    }
 }
 
 impl<A: Actor> Accepts<A> {
@@ -115,7 +57,29 @@ impl<A: Actor> Accepts<A> {
         self.actor
     }
 
-    /// Accepts `M`, told and asked.
+    /// Accepts `M`, told and asked. A message without a wire name does not compile:
+    ///
+    /// ```compile_fail,E0080
+    /// # use dactor_core::{Actor, Context, Exclusive, Handler, Message, Outcome};
+    /// # use dactor_core::wire::{Accepts, Remote};
+    /// # struct Account;
+    /// # impl Actor for Account {}
+    /// struct Inside;
+    /// impl Message for Inside {
+    ///     type Reply = ();
+    ///     type Access = Exclusive;
+    /// }
+    /// # impl Handler<Inside> for Account {
+    /// #     async fn handle(&mut self, _: Inside, _: &mut Context<Self>) -> Outcome<()> { Ok(()) }
+    /// # }
+    /// impl Remote for Account {
+    ///     const TYPE: &'static str = "bank.Account";
+    ///     fn accepts(messages: &mut Accepts<Self>) {
+    ///         messages.message::<Inside>(); // `Inside` has no wire name
+    ///     }
+    /// }
+    /// # fn main() { Accepts::<Account>::of().unwrap(); }
+    /// ```
     pub fn message<M: SentTo<A>>(&mut self) -> &mut Self {
         const {
             assert!(
@@ -275,15 +239,6 @@ impl dyn AnyAccepts + '_ {
     }
 }
 
-/// Puts an opened message into the mailbox of its actor. An ask that is refused has been answered by then.
-///
-/// # Errors
-///
-/// As a tell of the same message: the caller must not answer an ask with it.
-pub fn deliver<A: Actor>(actor: &ActorRef<A>, envelope: Envelope<A>, priority: Priority) -> Result<()> {
-    actor.core.deliver_incoming(envelope, priority).map(drop)
-}
-
 fn check_name(name: &'static str) -> Result<()> {
     if name.is_empty() {
         return Err(invalid_name(name, "it is empty"));
@@ -297,48 +252,4 @@ fn check_name(name: &'static str) -> Result<()> {
 
 fn invalid_name(name: &'static str, because: &'static str) -> Error {
     Error::new(ErrorKind::InvalidWireName).with("wire name", name).with("because", because)
-}
-
-/// Decodes what came, or gives the way back with the error.
-fn opened<T>(wire: Option<WireCodec<T>>, arriving: &mut Arriving<'_>) -> Result<T, (Error, Option<ReplyTo>)> {
-    let decoded = match wire {
-        Some(wire) => decode(&wire, arriving.payload, arriving.codec),
-        None => Err(Error::new(ErrorKind::UnknownMessage)),
-    };
-    decoded.map_err(|error| (error, arriving.reply_to.take()))
-}
-
-fn open_message<A: Actor, M: SentTo<A>>(mut arriving: Arriving<'_>) -> Outcome<A> {
-    let message = opened(M::WIRE.map(|wire| wire.message()), &mut arriving)?;
-    Ok(envelope(message, arriving, FarStreams::default()))
-}
-
-fn open_expand<A: ExpandHandler<M>, M: Expand>(mut arriving: Arriving<'_>) -> Outcome<A> {
-    let message = opened(M::WIRE.map(|wire| wire.request()), &mut arriving)?;
-    let (request, streams) = far::open_expand(message, arriving.window);
-    Ok(envelope(request, arriving, streams))
-}
-
-fn open_reduce<A: ReduceHandler<M>, M: Reduce>(mut arriving: Arriving<'_>) -> Outcome<A> {
-    let message = opened(M::WIRE.map(|wire| wire.request()), &mut arriving)?;
-    let (request, streams) = far::open_reduce(message, arriving.window);
-    Ok(envelope(request, arriving, streams))
-}
-
-fn open_transform<A: TransformHandler<M>, M: Transform>(mut arriving: Arriving<'_>) -> Outcome<A> {
-    let message = opened(M::WIRE.map(|wire| wire.request()), &mut arriving)?;
-    let (request, streams) = far::open_transform(message, arriving.window);
-    Ok(envelope(request, arriving, streams))
-}
-
-fn envelope<A: Actor, M: SentTo<A>>(message: M, arriving: Arriving<'_>, streams: FarStreams) -> Opened<A> {
-    let Arriving { headers, deadline, reply_to, .. } = arriving;
-    match reply_to {
-        None => Opened { envelope: message.into_tell(headers), ask: None, streams },
-        Some(reply_to) => {
-            let ask = Arc::new(Incoming::new(message, headers, deadline, reply_to));
-            let cancel = CancelAsk(ask.clone());
-            Opened { envelope: M::into_incoming(ask), ask: Some(cancel), streams }
-        }
-    }
 }

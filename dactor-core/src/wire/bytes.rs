@@ -14,12 +14,14 @@ impl<'a> Reader<'a> {
         Self { bytes, at: 0 }
     }
 
+    #[inline]
     pub(super) fn byte(&mut self, what: &'static str) -> Result<u8> {
         let Some(&byte) = self.bytes.get(self.at) else { return Err(self.invalid(what, "is missing")) };
         self.at += 1;
         Ok(byte)
     }
 
+    #[inline]
     pub(super) fn take(&mut self, length: usize, what: &'static str) -> Result<&'a [u8]> {
         let rest = &self.bytes[self.at..];
         if rest.len() < length {
@@ -29,12 +31,14 @@ impl<'a> Reader<'a> {
         Ok(&rest[..length])
     }
 
+    #[inline]
     pub(super) fn u16(&mut self, what: &'static str) -> Result<u16> {
         let mut digits = [0; 2];
         digits.copy_from_slice(self.take(2, what)?);
         Ok(u16::from_le_bytes(digits))
     }
 
+    #[inline]
     pub(super) fn u64(&mut self, what: &'static str) -> Result<u64> {
         let mut digits = [0; 8];
         digits.copy_from_slice(self.take(8, what)?);
@@ -42,7 +46,18 @@ impl<'a> Reader<'a> {
     }
 
     /// A number in groups of seven bits, lowest first. A number has one form: one that is longer than it need be is refused.
+    #[inline]
     pub(super) fn number(&mut self, what: &'static str) -> Result<u64> {
+        match self.bytes.get(self.at) {
+            Some(&small) if small < 0x80 => {
+                self.at += 1;
+                Ok(small.into())
+            }
+            _ => self.large_number(what),
+        }
+    }
+
+    fn large_number(&mut self, what: &'static str) -> Result<u64> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte(what)?;
@@ -61,18 +76,21 @@ impl<'a> Reader<'a> {
         Err(self.invalid(what, "is too large"))
     }
 
+    #[inline]
     pub(super) fn text(&mut self, length: usize, what: &'static str) -> Result<&'a str> {
         let bytes = self.take(length, what)?;
         std::str::from_utf8(bytes).map_err(|error| self.invalid(what, "is not UTF-8").because(error))
     }
 
     /// A text behind its length in one byte.
+    #[inline]
     pub(super) fn short_text(&mut self, what: &'static str) -> Result<&'a str> {
         let length = self.byte(what)?;
         self.text(length.into(), what)
     }
 
     /// A text behind its length in two bytes.
+    #[inline]
     pub(super) fn long_text(&mut self, what: &'static str) -> Result<&'a str> {
         let length = self.u16(what)?;
         self.text(length.into(), what)
@@ -110,6 +128,7 @@ impl<'a> Reader<'a> {
 }
 
 /// See [`Reader::number`].
+#[inline]
 pub(super) fn write_number(mut number: u64, out: &mut Vec<u8>) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -119,6 +138,7 @@ pub(super) fn write_number(mut number: u64, out: &mut Vec<u8>) {
 }
 
 /// A text behind its length in one byte: what is longer has been refused, or is cut by the caller.
+#[inline]
 pub(super) fn write_short(text: &str, out: &mut Vec<u8>) {
     let text = cut(text, u8::MAX.into());
     out.push(text.len() as u8);
@@ -126,6 +146,7 @@ pub(super) fn write_short(text: &str, out: &mut Vec<u8>) {
 }
 
 /// The same behind two bytes.
+#[inline]
 pub(super) fn write_long(text: &str, out: &mut Vec<u8>) {
     let text = cut(text, u16::MAX.into());
     out.extend_from_slice(&(text.len() as u16).to_le_bytes());
@@ -133,6 +154,7 @@ pub(super) fn write_long(text: &str, out: &mut Vec<u8>) {
 }
 
 /// The first bytes of a text, at the most so many.
+#[inline]
 pub(super) fn cut(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;

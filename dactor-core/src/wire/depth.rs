@@ -5,7 +5,10 @@
 //! one. It also finds lengths that the input does not have, before something is allocated for them, and bytes behind
 //! the value.
 
+use std::cmp::Ordering;
 use std::fmt;
+
+use smallvec::SmallVec;
 
 /// Input that is nested this deep, or deeper, is refused; so it is for JSON, by `serde_json`.
 pub const MAX_DEPTH: usize = 128;
@@ -38,73 +41,90 @@ impl std::error::Error for Malformed {}
 
 /// Checks that the payload is one value that is not nested too deep.
 pub(crate) fn check(payload: &[u8]) -> Result<(), Malformed> {
-    // How many values are still to come, in each container that is open.
-    let mut open = [0_u64; MAX_DEPTH];
-    let mut depth = 0;
+    // How many values are still to come, in each container that is open around the current one.
+    let mut open: SmallVec<[u64; 16]> = SmallVec::new();
     let mut left = 1_u64;
     let mut at = 0;
     loop {
         while left == 0 {
-            if depth == 0 {
-                return if at == payload.len() { Ok(()) } else { Err(Malformed::Long(at)) };
-            }
-            depth -= 1;
-            left = open[depth];
+            let Some(around) = open.pop() else {
+                return match at.cmp(&payload.len()) {
+                    Ordering::Equal => Ok(()),
+                    Ordering::Less => Err(Malformed::Long(at)),
+                    Ordering::Greater => Err(Malformed::Short(payload.len())),
+                };
+            };
+            left = around;
         }
         left -= 1;
-        let (skip, inside) = value(payload, at)?;
-        at += skip;
-        if at > payload.len() {
-            return Err(Malformed::Short(payload.len()));
+        let Some(&marker) = payload.get(at) else { return Err(Malformed::Short(payload.len())) };
+        let size = SIZES[usize::from(marker)];
+        if size > 0 {
+            at += usize::from(size);
+            continue;
         }
+        let (skip, inside) = value(payload, at, marker)?;
+        at += skip;
         if let Some(inside) = inside {
             // Each value has a byte at least.
-            if inside > (payload.len() - at) as u64 {
+            if inside > payload.len().saturating_sub(at) as u64 {
                 return Err(Malformed::Short(payload.len()));
             }
-            depth += 1;
-            if depth == MAX_DEPTH {
+            if open.len() + 1 == MAX_DEPTH {
                 return Err(Malformed::Nested);
             }
-            open[depth - 1] = left;
+            open.push(left);
             left = inside;
         }
     }
 }
 
-/// How many bytes the value that begins here takes up, and how many values are in it, if it is a container.
+/// How many bytes a value takes up, where the marker alone says it.
+const SIZES: [u8; 256] = sizes();
+
+const fn sizes() -> [u8; 256] {
+    let mut sizes = [0; 256];
+    let mut marker = 0;
+    while marker < 256 {
+        sizes[marker] = match marker as u8 {
+            0x00..=0x7f | 0xe0..=0xff | 0xc0 | 0xc2 | 0xc3 => 1,
+            text @ 0xa0..=0xbf => 1 + (text & 0x1f),
+            0xcc | 0xd0 => 2,
+            0xcd | 0xd1 | 0xd4 => 3,
+            0xd5 => 4,
+            0xca | 0xce | 0xd2 => 5,
+            0xd6 => 6,
+            0xcb | 0xcf | 0xd3 => 9,
+            0xd7 => 10,
+            0xd8 => 18,
+            _ => 0,
+        };
+        marker += 1;
+    }
+    sizes
+}
+
+/// How many bytes the other values take up, and how many values are in one that is a container.
 #[inline]
-fn value(payload: &[u8], at: usize) -> Result<(usize, Option<u64>), Malformed> {
-    let Some(&marker) = payload.get(at) else { return Err(Malformed::Short(at)) };
+fn value(payload: &[u8], at: usize, marker: u8) -> Result<(usize, Option<u64>), Malformed> {
     let length = |bytes: usize| -> Result<usize, Malformed> {
         let digits = payload.get(at + 1..at + 1 + bytes).ok_or(Malformed::Short(payload.len()))?;
         Ok(digits.iter().fold(0, |length, byte| (length << 8) | usize::from(*byte)))
     };
     Ok(match marker {
-        0x00..=0x7f | 0xe0..=0xff | 0xc0 | 0xc2 | 0xc3 => (1, None),
         0x80..=0x8f => (1, Some(2 * u64::from(marker & 0x0f))),
         0x90..=0x9f => (1, Some(u64::from(marker & 0x0f))),
-        0xa0..=0xbf => (1 + usize::from(marker & 0x1f), None),
-        0xc1 => return Err(Malformed::Reserved(at)),
         0xc4 | 0xd9 => (2 + length(1)?, None),
         0xc5 | 0xda => (3 + length(2)?, None),
         0xc6 | 0xdb => (5 + length(4)?, None),
         0xc7 => (3 + length(1)?, None),
         0xc8 => (4 + length(2)?, None),
         0xc9 => (6 + length(4)?, None),
-        0xca | 0xce | 0xd2 => (5, None),
-        0xcb | 0xcf | 0xd3 => (9, None),
-        0xcc | 0xd0 => (2, None),
-        0xcd | 0xd1 => (3, None),
-        0xd4 => (3, None),
-        0xd5 => (4, None),
-        0xd6 => (6, None),
-        0xd7 => (10, None),
-        0xd8 => (18, None),
         0xdc => (3, Some(length(2)? as u64)),
         0xdd => (5, Some(length(4)? as u64)),
         0xde => (3, Some(2 * length(2)? as u64)),
         0xdf => (5, Some(2 * length(4)? as u64)),
+        _ => return Err(Malformed::Reserved(at)),
     })
 }
 

@@ -154,8 +154,11 @@ impl EncodedHeaders {
 /// ```
 #[derive(Clone)]
 pub struct HeaderDecoders {
-    decoders: HashMap<&'static str, fn(&str, &mut Headers) -> Result<()>>,
+    decoders: HashMap<&'static str, Decode>,
 }
+
+/// Reads a header, and puts it beside the others.
+type Decode = fn(&str, &mut Headers) -> Result<()>;
 
 impl Default for HeaderDecoders {
     fn default() -> Self {

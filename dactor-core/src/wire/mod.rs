@@ -7,18 +7,27 @@
 
 mod accepts;
 mod bytes;
+mod carrier;
 mod codec;
 mod depth;
 mod error;
 mod frame;
 mod headers;
+mod opening;
 mod remote;
 pub mod scope;
+mod served;
 
-pub use accepts::{Accepts, AnyAccepts, Arriving, CancelAsk, Opened, deliver};
+pub use accepts::{Accepts, AnyAccepts};
+pub use carrier::{Carrier, Elsewhere, far_actor, far_recipient};
 pub use depth::MAX_DEPTH;
 pub use error::{decode_error, encode_error};
 pub use frame::{Body, Call, Frame, Party, StreamKind, Target, VERSION};
 pub use headers::{EncodedHeaders, HeaderDecoders, MAX_HEADERS, RawHeaders};
+pub use opening::{Arriving, CancelAsk, Opened, deliver};
 pub use remote::Remote;
 pub use scope::{WantedRef, WireScope};
+pub use served::{Served, Taken};
+
+#[cfg(test)]
+mod tests;

@@ -16,8 +16,8 @@ use serde::ser::{Serialize, Serializer};
 
 use crate::identity::external::{self, External};
 use crate::path::ActorPathParser;
-use crate::wire::{AnyAccepts, Remote};
-use crate::{ActorPath, ActorRef, AnyActorRef, Error, ErrorKind, Message, Recipient, Result};
+use crate::wire::{AnyAccepts, Carrier, Elsewhere, Remote, far_actor, far_recipient};
+use crate::{ActorPath, ActorRef, AnyActorRef, Error, ErrorKind, Message, Recipient, Result, SentTo, System};
 
 /// What a node knows about refs.
 pub trait WireScope: Send + Sync {
@@ -49,6 +49,13 @@ pub trait WantedRef {
     /// [`WrongActorType`](ErrorKind::WrongActorType) when it is another actor than the ref may mean, or does not accept the
     /// recipient's message.
     fn local(&mut self, actor: &AnyActorRef, accepts: Option<&dyn AnyAccepts>) -> Result<()>;
+
+    /// The actor is in the process that the carrier leads to: `system` gets a ref to it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`far_actor`].
+    fn far(&mut self, system: &System, path: &ActorPath, carrier: &Arc<dyn Carrier>) -> Result<()>;
 }
 
 struct Wanted<R> {
@@ -64,9 +71,14 @@ impl<A: Remote> WantedRef for Wanted<ActorRef<A>> {
         self.found = actor.actor_ref();
         if self.found.is_some() { Ok(()) } else { Err(wrong_type(actor, self.wanted())) }
     }
+
+    fn far(&mut self, system: &System, path: &ActorPath, carrier: &Arc<dyn Carrier>) -> Result<()> {
+        self.found = Some(far_actor(system, path, carrier)?);
+        Ok(())
+    }
 }
 
-impl<M: Message> WantedRef for Wanted<Recipient<M>> {
+impl<M: SentTo<Elsewhere<M>>> WantedRef for Wanted<Recipient<M>> {
     fn wanted(&self) -> &'static str {
         M::type_name()
     }
@@ -74,6 +86,11 @@ impl<M: Message> WantedRef for Wanted<Recipient<M>> {
     fn local(&mut self, actor: &AnyActorRef, accepts: Option<&dyn AnyAccepts>) -> Result<()> {
         self.found = accepts.and_then(|accepts| accepts.recipient(actor));
         if self.found.is_some() { Ok(()) } else { Err(wrong_type(actor, self.wanted())) }
+    }
+
+    fn far(&mut self, system: &System, path: &ActorPath, carrier: &Arc<dyn Carrier>) -> Result<()> {
+        self.found = Some(far_recipient(system, path, carrier)?);
+        Ok(())
     }
 }
 
@@ -198,7 +215,7 @@ impl<M: Message> Serialize for Recipient<M> {
 }
 
 /// In the [scope](enter) of a node.
-impl<'de, M: Message> Deserialize<'de> for Recipient<M> {
+impl<'de, M: SentTo<Elsewhere<M>>> Deserialize<'de> for Recipient<M> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         const { assert!(M::WIRE.is_some(), "the message of a recipient needs `#[message(wire = \"..\")]`") };
         deserialize(deserializer)

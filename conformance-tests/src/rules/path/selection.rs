@@ -136,7 +136,7 @@ async fn selects(rule: RuleContext) {
     }
     let spare = select(&system, "/user/pool/spare").actors::<ParentActor>().remove(0);
     assert_eq!(
-        select(&system, &format!("/user/pool/spare#{}", spare.id())).actors(),
+        select(&system, &format!("/user/pool/spare#{}", spare.uid())).actors(),
         std::slice::from_ref(&spare)
     );
     assert_eq!(places(&select(&system, "/user/pool/spare#1")), [""; 0], "another incarnation");

@@ -59,7 +59,7 @@ pub(crate) trait Holder: Labelled {
     /// Lets an asker give up under the lock of the mailbox: see [`Mailbox::withdraw`](crate::mailbox::Mailbox::withdraw).
     fn withdraw(&self, give_up: &mut dyn FnMut() -> Option<Slot>);
     /// An asker has given up whose message was not taken back: an actor that lives elsewhere is told.
-    fn asker_gone(&self);
+    fn asker_gone(&self) {}
 }
 
 /// An actor whose mailbox may hold the message.

@@ -6,8 +6,8 @@ use tokio::time::Instant;
 
 use super::{AskState, Asker, GivenUp, Holder, Sink};
 use crate::base::panic::discard;
-use crate::delivery::envelope::far::{decode_reply, encode_message};
 use crate::delivery::far::FarAsk;
+use crate::delivery::far_codec::{decode_reply, encode_message};
 use crate::message::items::FarStreams;
 use crate::message::mode::Mode;
 use crate::{Codec, Error, ErrorKind, Headers, Message, Result};

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::{Envelope, Kind};
 use crate::delivery::access::Handles;
 use crate::delivery::far::FarAsk;
-use crate::delivery::far_items::{decode, encode};
 use crate::delivery::incoming::Incoming;
 use crate::message::mode::Mode;
 use crate::{Actor, Codec, Error, ErrorKind, Headers, Message, Result};
@@ -95,26 +94,4 @@ impl<A: Actor> Envelope<A> {
         let error = Error::new(ErrorKind::NotRemotable).with("type", type_name::<A>());
         error.with("message", self.message_type()).with("because", because)
     }
-}
-
-pub(super) fn wire_name<M: Message>() -> Option<&'static str> {
-    M::WIRE.map(|wire| wire.name())
-}
-
-pub(crate) fn encode_message<M: Message>(message: &M, codec: Codec, buffer: &mut Vec<u8>) -> Result<()> {
-    match M::WIRE {
-        Some(wire) => encode(&wire.message(), message, codec, buffer)
-            .map_err(|error| error.with("message", M::type_name())),
-        None => Err(Error::new(ErrorKind::NotRemotable).with("message", M::type_name())),
-    }
-}
-
-/// The reply that another process gave.
-pub(crate) fn decode_reply<M: Message>(payload: &[u8], codec: Codec) -> Result<M::Reply> {
-    let decoded = match M::WIRE {
-        Some(wire) => decode(&wire.reply(), payload, codec),
-        None => Err(Error::new(ErrorKind::NotRemotable)),
-    };
-    // The handler has answered: it is the answer that cannot be read.
-    decoded.map_err(|error| error.with("message", M::type_name()).perhaps_handled())
 }

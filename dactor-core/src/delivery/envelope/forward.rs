@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 
 use super::dispatch::skip;
-use super::far::{FarMessage, decode_reply, encode_message, wire_name};
+use super::far::FarMessage;
 use super::{DispatchContext, DynMessage, Running};
 use crate::base::panic::discard;
 use crate::delivery::access::Handles;
 use crate::delivery::ask_state::{Asker, Sink};
 use crate::delivery::far::FarAsk;
+use crate::delivery::far_codec::{decode_reply, encode_message, wire_name};
 use crate::delivery::handler::handle;
 use crate::delivery::obligation::AskObligation;
 use crate::message::items::FarStreams;

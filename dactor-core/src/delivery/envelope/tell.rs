@@ -2,9 +2,10 @@
 
 use std::any::Any;
 
-use super::far::{FarMessage, encode_message, wire_name};
+use super::far::FarMessage;
 use super::{DispatchContext, DynMessage, Running};
 use crate::delivery::access::Handles;
+use crate::delivery::far_codec::{encode_message, wire_name};
 use crate::delivery::handler::handle_told;
 use crate::message::mode::Mode;
 use crate::{Codec, Headers, Message, Result};

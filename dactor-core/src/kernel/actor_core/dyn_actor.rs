@@ -7,7 +7,7 @@ use std::task::Wake;
 use super::{ActorCore, ActorMeta};
 use crate::base::label::Labelled;
 use crate::mailbox::{Ending, Wakeup};
-use crate::{Actor, Result, StopReason, Supervision};
+use crate::{Actor, End, Result, StopReason, Supervision};
 
 /// A live actor of any type, as its system and its backend see it.
 pub(crate) trait DynActor: Labelled {
@@ -28,6 +28,8 @@ pub(crate) trait DynActor: Labelled {
     fn call(&self);
     /// How its children are supervised.
     fn supervision(&self) -> Supervision;
+    /// Asks it to end. It is an error only for an actor that lives elsewhere.
+    fn request_end(&self, how: End) -> Result<()>;
     /// Lets the end of an actor that lives elsewhere be known here, until it is [not wanted](Self::unobserve) any more.
     fn observe(&self) -> Result<()>;
     fn unobserve(&self);
@@ -87,6 +89,10 @@ impl<A: Actor> DynActor for ActorCore<A> {
 
     fn supervision(&self) -> Supervision {
         A::supervision()
+    }
+
+    fn request_end(&self, how: End) -> Result<()> {
+        ActorCore::request_end(self, how)
     }
 
     fn observe(&self) -> Result<()> {

@@ -54,6 +54,7 @@ impl Flags {
     }
 }
 
+#[inline]
 fn body<'a>(direction: u8, flags: Flags, reader: &mut Reader<'a>) -> Result<Body<'a>> {
     Ok(match direction {
         direction::REQUEST => Body::Request(call(flags, reader)?),
@@ -102,11 +103,16 @@ fn body<'a>(direction: u8, flags: Flags, reader: &mut Reader<'a>) -> Result<Body
     })
 }
 
+#[inline]
 fn call<'a>(flags: Flags, reader: &mut Reader<'a>) -> Result<Call<'a>> {
     let allowed = flags::PRIORITY | flags::SENDER | flags::TIME | flags::FORWARDS | flags::HEADERS;
     flags.only(allowed, reader)?;
-    let priority = Priority::try_from(flags.0 & flags::PRIORITY)
-        .map_err(|error| reader.invalid("the priority", "is not known").because(error))?;
+    let priority = match flags.0 & flags::PRIORITY {
+        0 => Priority::Low,
+        1 => Priority::Normal,
+        2 => Priority::High,
+        _ => return Err(reader.invalid("the priority", "is not known")),
+    };
     let target = target(reader)?;
     let name = reader.short_text("the wire name")?;
     if name.is_empty() {
@@ -131,6 +137,7 @@ fn call<'a>(flags: Flags, reader: &mut Reader<'a>) -> Result<Call<'a>> {
     })
 }
 
+#[inline]
 fn target<'a>(reader: &mut Reader<'a>) -> Result<Target<'a>> {
     match reader.byte("the target")? {
         target::PATH => Ok(Target::Path { path: path(reader, "the target")?, uid: None }),
@@ -143,11 +150,13 @@ fn target<'a>(reader: &mut Reader<'a>) -> Result<Target<'a>> {
     }
 }
 
+#[inline]
 fn path<'a>(reader: &mut Reader<'a>, what: &'static str) -> Result<&'a str> {
     let path = reader.long_text(what)?;
     if path.is_empty() { Err(reader.invalid(what, "is empty")) } else { Ok(path) }
 }
 
+#[inline]
 fn headers<'a>(flags: Flags, reader: &mut Reader<'a>) -> Result<RawHeaders<'a>> {
     if flags.has(flags::HEADERS) { RawHeaders::read(reader) } else { Ok(RawHeaders::default()) }
 }

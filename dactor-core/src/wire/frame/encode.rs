@@ -14,19 +14,20 @@ impl Frame<'_> {
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
         if let Some(call) = self.body.call() {
             check(call)?;
+            out.reserve(call.room());
         }
         let (direction, flags) = self.body.marks();
         out.extend_from_slice(&[VERSION, direction, flags]);
         write_number(self.correlation, out);
-        match self.body {
-            Body::Request(call) | Body::OneWay(call) => write_call(&call, out),
+        match &self.body {
+            Body::Request(call) | Body::OneWay(call) => write_call(call, out),
             Body::Open(kind, call) => {
                 out.push(match kind {
                     StreamKind::Expand => 0,
                     StreamKind::Reduce => 1,
                     StreamKind::Transform => 2,
                 });
-                write_call(&call, out);
+                write_call(call, out);
             }
             Body::Reply { answer, headers } => {
                 headers.write(out);
@@ -35,7 +36,7 @@ impl Frame<'_> {
             }
             Body::Item { payload, .. } => out.extend_from_slice(payload),
             Body::End { error, .. } => out.extend_from_slice(error.unwrap_or_default()),
-            Body::Credit { items, .. } => write_number(items.into(), out),
+            Body::Credit { items, .. } => write_number((*items).into(), out),
             Body::Cancel { .. } => {}
         }
         Ok(())
@@ -65,6 +66,13 @@ impl Body<'_> {
 }
 
 impl Call<'_> {
+    /// About how many bytes it takes up.
+    fn room(&self) -> usize {
+        let (Target::Path { path, .. } | Target::Id(path)) = self.target;
+        48 + path.len() + self.name.len() + self.sender.map_or(0, str::len) + self.payload.len()
+    }
+
+    #[inline]
     fn flags(&self) -> u8 {
         let when = |there: bool, flag: u8| if there { flag } else { 0 };
         self.priority as u8
@@ -75,6 +83,7 @@ impl Call<'_> {
     }
 }
 
+#[inline]
 fn write_call(call: &Call<'_>, out: &mut Vec<u8>) {
     match call.target {
         Target::Path { path, uid: None } => {
@@ -105,12 +114,23 @@ fn write_call(call: &Call<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(call.payload);
 }
 
+#[inline]
 fn check(call: &Call<'_>) -> Result<()> {
+    let (Target::Path { path, .. } | Target::Id(path)) = call.target;
+    let fits = |text: &str, most: usize| !text.is_empty() && text.len() <= most;
+    let sender = call.sender.is_none_or(|sender| fits(sender, ActorPath::LONGEST));
+    if fits(call.name, MAX_WIRE_NAME) && fits(path, ActorPath::LONGEST) && sender {
+        return Ok(());
+    }
+    refused(call, path)
+}
+
+#[cold]
+fn refused(call: &Call<'_>, path: &str) -> Result<()> {
     if call.name.is_empty() || call.name.len() > MAX_WIRE_NAME {
         let error = Error::new(ErrorKind::InvalidWireName).with("wire name", call.name);
         return Err(error.with("bytes", call.name.len()).with("limit", MAX_WIRE_NAME));
     }
-    let (Target::Path { path, .. } | Target::Id(path)) = call.target;
     for path in [path, call.sender.unwrap_or("-")] {
         if path.is_empty() || path.len() > ActorPath::LONGEST {
             let error = Error::new(ErrorKind::InvalidPath).with("bytes", path.len());

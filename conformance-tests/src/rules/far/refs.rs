@@ -1,0 +1,110 @@
+//! Refs: identity, lookup, and refs inside of messages.
+
+use dactor_core::testkit::{FarLink, Gate, Journal};
+use dactor_core::{ActorPath, ErrorKind, System};
+
+use super::until;
+use crate::fixtures::far::{Carry, Echo, FarActor, Note, Pair};
+use crate::rules::body;
+use crate::{Rule, RuleContext, State, Topic};
+
+pub(crate) static RULES: &[Rule] = &[
+    Rule::must(
+        "FAR-11",
+        Topic::Paths,
+        &[(Topic::Paths, State::Idle), (Topic::Name, State::Idle)],
+        "A reference to an actor of another system is equal to every other one to the same incarnation, in whatever system and however it was obtained; it has the actor's path, UID and name.",
+        "Programs keep references in sets and maps, also references to actors elsewhere.",
+        body!(identity),
+    ),
+    Rule::must(
+        "FAR-12",
+        Topic::Paths,
+        &[(Topic::Paths, State::Dead)],
+        "A lookup in another system fails with `NoSuchActor`, `WrongIncarnation`, `WrongActorType`, `Unresolved`, `Quarantined` or `UidReserved`, which tell the reasons apart.",
+        "A program reacts differently to an actor that is gone and to a system that is not reachable.",
+        body!(lookup),
+    ),
+    Rule::must(
+        "FAR-13",
+        Topic::Ask,
+        &[(Topic::Ask, State::Idle)],
+        "References, recipients and paths inside of messages arrive as references to the same actors: local ones where the actor lives, far ones elsewhere; they can be used and sent back.",
+        "Actors tell each other about actors.",
+        body!(refs_in_messages),
+    ),
+];
+
+async fn identity(rule: RuleContext) {
+    let pair = Pair::new(&rule);
+    let a = pair.spawn("the account").await;
+    let again = pair.link.actor(&pair.here, &a.local).unwrap();
+    let found = pair.link.actor_at::<FarActor>(&pair.here, &a.local.path().without_uid()).unwrap();
+    for other in [&again, &found, &a.local] {
+        assert_eq!(&a.far, other);
+    }
+    assert_eq!((a.far.id(), a.far.uid()), (again.id(), a.local.uid()));
+    assert!(a.far.path().is_same_incarnation(&a.local.path()));
+    assert_eq!((a.far.name(), a.far.is_local()), (Some("the account"), false));
+    assert_eq!(a.far.recipient::<Note>(), a.local.recipient::<Note>());
+    assert_eq!((a.far.queued(), a.far.is_alive(), a.far.native().is_none()), (None, None, true));
+    a.local.stop();
+    rule.soon("the end", a.local.wait()).await.unwrap();
+    let next = pair.spawn("the account").await;
+    assert!(next.far != a.far && next.far.path() == a.far.path());
+}
+
+async fn lookup(rule: RuleContext) {
+    let pair = Pair::new(&rule);
+    let a = pair.spawn("a").await;
+    let kind = |path: &ActorPath| pair.link.actor_at::<FarActor>(&pair.here, path).unwrap_err().kind();
+    let path = |text: &str| text.parse::<ActorPath>().unwrap();
+    assert_eq!(kind(&path("pekko://there/user/b")), ErrorKind::NoSuchActor);
+    assert_eq!(kind(&path("pekko://there/user/a#1")), ErrorKind::WrongIncarnation);
+    assert_eq!(kind(&path("pekko://elsewhere/user/a")), ErrorKind::Unresolved);
+    let (probe, _inbox) = dactor_core::testkit::Probe::<Note>::new();
+    let probe = pair.there.spawn(probe).name("probe").await.unwrap();
+    assert_eq!(kind(&probe.path()), ErrorKind::WrongActorType);
+    for refusal in [ErrorKind::Quarantined, ErrorKind::UidReserved, ErrorKind::Unresolved] {
+        pair.link.refuse(&pair.here, Some(refusal)).unwrap();
+        assert_eq!(kind(&a.local.path()), refusal);
+        let error = rule.soon("at once", a.far.ask(Echo(1))).await.unwrap_err();
+        assert_eq!((error.kind(), error.may_have_been_handled()), (refusal, false));
+    }
+    pair.link.refuse(&pair.here, None).unwrap();
+    assert_eq!(rule.soon("the reply", a.far.ask(Echo(1))).await.unwrap(), 2);
+    let third = System::builder("here").backend(rule.subject().backend()).build().unwrap();
+    assert_eq!(FarLink::between(&pair.here, &third).unwrap_err().kind(), ErrorKind::InvalidPath);
+}
+
+async fn refs_in_messages(rule: RuleContext) {
+    let pair = Pair::new(&rule);
+    let (a, b) = (pair.spawn("a").await, pair.spawn("b").await);
+    let journal = Journal::new();
+    let home = FarActor { journal: journal.clone(), gate: Gate::new(), watches: None };
+    let home = pair.here.spawn(home).name("home").await.unwrap();
+    let sent = Carry {
+        refs: vec![home.clone(), b.far.clone(), a.far.clone()],
+        recipient: Some(home.recipient()),
+        path: home.path(),
+    };
+    let back = rule.soon("the reply", a.far.ask(sent.clone())).await.unwrap();
+    assert_eq!(a.journal.entries()[..3], ["home false", "b true", "a true"]);
+    assert_eq!(back.refs, sent.refs);
+    assert!(back.refs[0].is_local() && !back.refs[1].is_local());
+    assert_eq!(back.recipient, sent.recipient);
+    assert!(back.path.is_same_incarnation(&home.path()));
+    rule.soon("the notes arrive", until(|| journal.len() == 2 && b.journal.len() == 1)).await;
+    assert_eq!(journal.entries(), ["by ref", "by recipient"]);
+    // A recipient of an actor elsewhere, whose type is not known here.
+    let recipient = pair.link.recipient::<Note>(&pair.here, &b.local.path()).unwrap();
+    recipient.tell(Note("untyped".into())).unwrap();
+    rule.soon("it arrives", until(|| b.journal.count("untyped") == 1)).await;
+    assert_eq!(recipient, b.far.recipient::<Note>());
+    // A ref to an actor that is gone cannot be decoded.
+    b.local.stop();
+    rule.soon("the end", b.local.wait()).await.unwrap();
+    let stale = Carry { refs: vec![b.far.clone()], recipient: None, path: home.path() };
+    let error = rule.soon("the error", a.far.ask(stale)).await.unwrap_err();
+    assert_eq!((error.kind(), error.may_have_been_handled()), (ErrorKind::DecodeFailed, false));
+}

@@ -1,0 +1,195 @@
+//! Refs to actors in other processes, for a carrier of frames.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use crate::delivery::envelope::Envelope;
+use crate::delivery::far::FarAsk;
+use crate::kernel::actor_core::route::{FarRefused, FarRoute};
+use crate::message::items::FarStreams;
+use crate::system::far::{far_ref, sender};
+use crate::wire::scope::{WireScope, enter};
+use crate::wire::{Body, Call, EncodedHeaders, Frame, StreamKind, Target};
+use crate::{
+    Actor, ActorPath, ActorRef, Codec, Context, Deadline, End, ErrorKind, Failure, Handler, Message, Outcome,
+    Priority, Recipient, Result, Sender, SentTo, System,
+};
+
+/// Carries frames to one other process. [`far_actor`] makes refs whose messages it gets.
+pub trait Carrier: Send + Sync + 'static {
+    /// Whether a message to this actor may leave now. It is asked first: what it refuses goes back to its sender whole.
+    ///
+    /// # Errors
+    ///
+    /// [`Unresolved`](ErrorKind::Unresolved), [`Quarantined`](ErrorKind::Quarantined),
+    /// [`Disconnected`](ErrorKind::Disconnected) and the like.
+    fn admit(&self, target: &ActorPath) -> Result<()>;
+
+    /// How payloads are encoded.
+    fn codec(&self) -> Codec;
+
+    /// The scope in which refs inside of messages are encoded.
+    fn scope(&self) -> Arc<dyn WireScope>;
+
+    /// A correlation id that no request has which waits.
+    fn next_correlation(&self) -> u64;
+
+    /// Keeps an ask until its answer comes, then sends its frame, then lets its streams flow: no frame of a stream may
+    /// overtake the request. It cannot be refused any more: an ask whose frame is lost fails later.
+    fn send_ask(&self, frame: Vec<u8>, correlation: u64, ask: Arc<dyn FarAsk>, streams: FarStreams);
+
+    /// Sends the frame of a message that was told.
+    fn send(&self, frame: Vec<u8>);
+
+    /// See [`FarRoute::end`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn end(&self, target: &ActorPath, how: End) -> Result<()>;
+
+    /// See [`FarRoute::watch`]. It may be called once for each type that refs to the actor have.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn watch(&self, target: &ActorPath) -> Result<()>;
+
+    /// See [`FarRoute::unwatch`].
+    fn unwatch(&self, target: &ActorPath);
+
+    /// An asker has given up: see [`FarRoute::asker_gone`].
+    fn asker_gone(&self);
+}
+
+/// The ref to an actor in the process that the carrier leads to: see [`far_ref`].
+///
+/// # Errors
+///
+/// Those of [`far_ref`].
+pub fn far_actor<A: Actor>(
+    system: &System,
+    path: &ActorPath,
+    carrier: &Arc<dyn Carrier>,
+) -> Result<ActorRef<A>> {
+    far_ref(system, path, || Arc::new(FrameRoute::new(path, carrier.clone())))
+}
+
+/// The same for an actor of which only one message is known.
+///
+/// # Errors
+///
+/// Those of [`far_ref`].
+pub fn far_recipient<M: SentTo<Elsewhere<M>>>(
+    system: &System,
+    path: &ActorPath,
+    carrier: &Arc<dyn Carrier>,
+) -> Result<Recipient<M>> {
+    far_actor::<Elsewhere<M>>(system, path, carrier).map(|actor| actor.recipient())
+}
+
+/// An actor in another process of which no more is known than that it handles `M`. There is none in this process.
+#[derive(Debug)]
+pub struct Elsewhere<M>(PhantomData<fn(M)>);
+
+impl<M: Message> Actor for Elsewhere<M> {}
+
+impl<M: Message> Handler<M> for Elsewhere<M> {
+    async fn handle(&mut self, _: M, _: &mut Context<Self>) -> Outcome<M::Reply> {
+        Err(Failure::new("the actor lives elsewhere"))
+    }
+}
+
+/// Makes frames of envelopes.
+struct FrameRoute {
+    path: ActorPath,
+    /// The path without its UID, as frames have it.
+    text: String,
+    carrier: Arc<dyn Carrier>,
+}
+
+impl FrameRoute {
+    fn new(path: &ActorPath, carrier: Arc<dyn Carrier>) -> Self {
+        Self { path: path.clone(), text: path.to_string(), carrier }
+    }
+
+    fn frame<A: Actor>(&self, envelope: &Envelope<A>, priority: Priority) -> Result<(u64, Vec<u8>)> {
+        self.carrier.admit(&self.path)?;
+        let name = envelope.wire_name()?;
+        let scope = self.carrier.scope();
+        let mut headers = envelope.headers();
+        // Both have a field of their own.
+        let told_by = headers.remove::<Sender>().and_then(|sender| sender.path());
+        headers.remove::<Deadline>();
+        let sender = sender().or(told_by).and_then(|sender| scope.path_of(&sender).ok());
+        let sender = sender.map(|sender| sender.to_serialization_format());
+        let headers = EncodedHeaders::of(&headers)?;
+        let deadline = envelope.asker().and_then(|asker| asker.deadline());
+        let call = Call {
+            sender: sender.as_deref(),
+            priority,
+            time_left: deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())),
+            headers: headers.as_raw(),
+            ..Call::new(Target::Path { path: &self.text, uid: self.path.uid().map(|uid| uid.get()) }, name)
+        };
+        let mode = envelope.mode();
+        let body = match StreamKind::of(mode) {
+            Some(kind) => Body::Open(kind, call),
+            None if mode.has_caller() => Body::Request(call),
+            None => Body::OneWay(call),
+        };
+        let (correlation, mut frame) = (self.carrier.next_correlation(), Vec::with_capacity(128));
+        Frame { correlation, body }.encode(&mut frame)?;
+        let _scope = enter(scope);
+        envelope.encode(self.carrier.codec(), &mut frame)?;
+        Ok((correlation, frame))
+    }
+}
+
+impl<A: Actor> FarRoute<A> for FrameRoute {
+    fn deliver(&self, envelope: Envelope<A>, priority: Priority) -> Result<(), FarRefused<A>> {
+        let (correlation, frame) = match self.frame(&envelope, priority) {
+            Ok(framed) => framed,
+            Err(error) => {
+                let error = match error.get("actor") {
+                    Some(_) => error,
+                    None => error.with("actor", &self.text),
+                };
+                return Err(FarRefused { envelope, error });
+            }
+        };
+        match envelope.into_far_ask() {
+            None => self.carrier.send(frame),
+            Some(ask) => {
+                // None: its asker gave up in between.
+                if let Some(streams) = ask.sent() {
+                    self.carrier.send_ask(frame, correlation, ask, streams);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&self, how: End) -> Result<()> {
+        self.carrier.end(&self.path, how)
+    }
+
+    fn watch(&self) -> Result<()> {
+        if self.path.virtual_actor().is_some() {
+            let error =
+                crate::Error::new(ErrorKind::Unsupported).with("actor", &self.text).with("call", "watch");
+            return Err(error.with("because", "a virtual actor has no end"));
+        }
+        self.carrier.watch(&self.path)
+    }
+
+    fn unwatch(&self) {
+        self.carrier.unwatch(&self.path);
+    }
+
+    fn asker_gone(&self) {
+        self.carrier.asker_gone();
+    }
+}

@@ -1,0 +1,4 @@
+//! The bytes of frames.
+
+mod frames;
+mod golden;
