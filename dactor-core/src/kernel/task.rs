@@ -32,6 +32,7 @@ use crate::actor::factory::Factory;
 use crate::actor::stream::open::OpenStreams;
 use crate::base::label::Labelled;
 use crate::base::panic::{contain, discard_from};
+use crate::delivery::envelope::lifecycle::SharedLifecycle;
 use crate::interceptor::chain::Chain;
 use crate::kernel::actor_core::{ActorCore, ActorFuture};
 use crate::kernel::family::{all_ended, signal_all};
@@ -63,9 +64,10 @@ pub(crate) fn actor_future<A: Actor>(
     options: SpawnOptions,
     inbound: Chain<dyn Inbound>,
     stash: usize,
+    lifecycle: Option<SharedLifecycle<A>>,
 ) -> ActorFuture {
-    let ctx = Context::new(core.clone(), stash);
-    let teardown = Teardown::new(core, registration);
+    let ctx = Context::new(core.clone(), stash, lifecycle.clone());
+    let teardown = Teardown::new(core, registration, lifecycle);
     let options = (!options.is_default()).then(|| Box::new(options));
     let mut task = ActorTask { factory, ctx, options, record: None, inbound, teardown };
     Box::pin(async move {
@@ -227,6 +229,17 @@ impl<A: Actor> ActorTask<A> {
     async fn stop(&mut self, reason: StopReason) -> StopReason {
         let Self { factory, ctx, teardown, .. } = self;
         let Some(instance) = factory.instance() else { return reason };
+        if let Some(lifecycle) = ctx.lifecycle().cloned() {
+            let told = hook(&teardown.core, || lifecycle.before_stop(instance, &reason, ctx)).await;
+            match concluded(&teardown.core, "before_stop", told) {
+                Err(StopReason::Failed(error)) => {
+                    let (actor, error) = (teardown.core.label(), format_args!("{error:#}"));
+                    tracing::warn!(%actor, error, "a hook before on_stop failed");
+                }
+                Err(killed) => return killed,
+                Ok(()) => {}
+            }
+        }
         let stopped = hook(&teardown.core, || instance.on_stop(&reason, ctx)).await;
         let Err(last) = concluded(&teardown.core, "on_stop", stopped) else { return reason };
         if let StopReason::Failed(error) = &last {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::hook::error;
 use crate::base::label::Labelled;
-use crate::base::panic::contain;
+use crate::base::panic::{Panic, contain};
 use crate::delivery::envelope::Envelope;
+use crate::delivery::envelope::lifecycle::SharedLifecycle;
 use crate::kernel::actor_core::{ActorCore, DynActor};
 use crate::kernel::family::signal_all;
 use crate::kernel::registry::Registration;
@@ -26,12 +27,24 @@ pub(super) struct Teardown<A: Actor> {
     registration: Option<Registration>,
     /// Whether the `spawned` event was sent.
     started: bool,
+    lifecycle: Option<SharedLifecycle<A>>,
 }
 
 impl<A: Actor> Teardown<A> {
-    pub(super) fn new(core: Arc<ActorCore<A>>, registration: Registration) -> Self {
-        let registration = Some(registration);
-        Self { core, batch: Queue::new(), closed: false, childless: false, registration, started: false }
+    pub(super) fn new(
+        core: Arc<ActorCore<A>>,
+        registration: Registration,
+        lifecycle: Option<SharedLifecycle<A>>,
+    ) -> Self {
+        Self {
+            core,
+            batch: Queue::new(),
+            closed: false,
+            childless: false,
+            registration: Some(registration),
+            started: false,
+            lifecycle,
+        }
     }
 
     /// The actor has started: its end will be an event.
@@ -64,11 +77,25 @@ impl<A: Actor> Teardown<A> {
         let rest = if was_closed { Queue::new() } else { self.core.mailbox.close() };
         let system = self.core.meta.system();
         let closes = system.registry().is_closed();
+        let mut handed_over = Vec::new();
         for envelope in aside.chain(self.batch.by_ref()).chain(rest).filter(Envelope::is_letter) {
+            if self.lifecycle.is_some() {
+                handed_over.push(envelope);
+                continue;
+            }
             if closes && !envelope.is_withdrawn() {
                 system.shutdown_state().lose_accepted();
             }
             self.core.refuse(envelope);
+        }
+        if let Some(lifecycle) = self.lifecycle.as_ref().filter(|_| !handed_over.is_empty()) {
+            self.report(contain(|| lifecycle.unhandled(handed_over)));
+        }
+    }
+
+    fn report(&self, called: Result<(), Panic>) {
+        if let Err(panic) = called {
+            tracing::warn!(actor = %self.core.label(), %panic, "a lifecycle panicked");
         }
     }
 
@@ -98,6 +125,9 @@ impl<A: Actor> Teardown<A> {
         meta.system().registry().left();
         if meta.system().registry().is_closed() {
             meta.system().shutdown_state().notify_changed();
+        }
+        if let Some(lifecycle) = self.lifecycle.take() {
+            self.report(contain(|| lifecycle.ended(&reason)));
         }
     }
 }
