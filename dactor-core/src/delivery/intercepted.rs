@@ -42,9 +42,9 @@ pub(crate) fn intercept<'a, C: Callee<M> + 'a, M: Message, O: ReplyObligation<M:
     mode: Mode,
     obligation: O,
 ) -> Running<'a> {
-    match callee.lifecycle().cloned() {
+    match callee.gate() {
         None => run_interceptors(callee, route, chain, message, headers, mode, obligation),
-        Some(lifecycle) => run_gated(callee, route, chain, message, headers, mode, obligation, lifecycle),
+        Some(gate) => run_gated(callee, route, chain, message, headers, mode, obligation, gate),
     }
 }
 

@@ -47,5 +47,23 @@ pub trait Lifecycle<A: Actor>: Send + Sync + 'static {
 /// A future that a [`Lifecycle`] gives.
 pub type LifecycleFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// The part of a lifecycle that decides about one message.
+pub(crate) trait Gate: Send {
+    /// See [`Lifecycle::admit`].
+    fn admit(&self) -> Result<Option<LifecycleFuture<'static, ()>>>;
+    /// See [`Lifecycle::may_reply`].
+    fn may_reply(&self) -> Result<()>;
+}
+
+impl<A: Actor> Gate for SharedLifecycle<A> {
+    fn admit(&self) -> Result<Option<LifecycleFuture<'static, ()>>> {
+        (***self).admit()
+    }
+
+    fn may_reply(&self) -> Result<()> {
+        (***self).may_reply()
+    }
+}
+
 /// One pointer wide: most actors have none.
 pub(crate) type SharedLifecycle<A> = Arc<Box<dyn Lifecycle<A>>>;

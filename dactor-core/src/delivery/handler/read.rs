@@ -19,10 +19,10 @@ struct Beside<'a, A: crate::Actor> {
 }
 
 impl<A: ReadHandler<M>, M: Message> Callee<M> for Beside<'_, A> {
-    type Actor = A;
+    type Gate = SharedLifecycle<A>;
 
-    fn lifecycle(&self) -> Option<&SharedLifecycle<A>> {
-        self.ctx.lifecycle()
+    fn gate(&self) -> Option<SharedLifecycle<A>> {
+        self.ctx.lifecycle().cloned()
     }
 
     fn begin(&mut self, headers: Headers, asker: Option<Arc<dyn Asker>>) {

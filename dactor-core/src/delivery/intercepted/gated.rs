@@ -1,4 +1,4 @@
-//! One message of an actor with a [`Lifecycle`], which is asked before the message is handled and before it is answered.
+//! One message of an actor with a [lifecycle](Gate), which is asked before the message is handled and before it is answered.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use crate::base::panic::{Panic, contain, discard};
 use crate::delivery::ask_state::Asker;
 use crate::delivery::completion::{DirectReply, Handled};
 use crate::delivery::envelope::dispatch::{Route, Running};
-use crate::delivery::envelope::lifecycle::SharedLifecycle;
+use crate::delivery::envelope::lifecycle::Gate;
 use crate::delivery::handler::{Callee, start};
 use crate::delivery::obligation::{ReplyObligation, ReplyStatus};
 use crate::interceptor::api::Inbound;
 use crate::message::mode::Mode;
-use crate::{Actor, Error, Failure, Headers, Message, Result};
+use crate::{Error, Failure, Headers, Message, Result};
 
 /// Takes a message to its handler, if the lifecycle of the actor admits it.
 #[allow(clippy::too_many_arguments)]
@@ -28,10 +28,10 @@ pub(super) fn run_gated<'a, C: Callee<M> + 'a, M: Message, O: ReplyObligation<M:
     headers: Headers,
     mode: Mode,
     obligation: O,
-    lifecycle: SharedLifecycle<C::Actor>,
+    gate: C::Gate,
 ) -> Running<'a> {
-    let admitted = lifecycle.admit();
-    let mut obligation = GatedObligation { inner: obligation, lifecycle };
+    let admitted = gate.admit();
+    let mut obligation = GatedObligation { inner: obligation, gate };
     match admitted {
         Ok(None) => dispatch(callee, route, chain, message, headers, mode, obligation),
         Ok(Some(wait)) => {
@@ -74,19 +74,19 @@ fn dispatch<'a, C: Callee<M> + 'a, M: Message, O: ReplyObligation<M::Reply> + 'a
 }
 
 /// An obligation whose answer is given only if the lifecycle of the actor allows it.
-struct GatedObligation<A: Actor, O> {
+struct GatedObligation<G, O> {
     inner: O,
-    lifecycle: SharedLifecycle<A>,
+    gate: G,
 }
 
-impl<A: Actor, O> GatedObligation<A, O> {
+impl<G: Gate, O> GatedObligation<G, O> {
     /// The error to give instead of the answer.
     fn refusal(&self) -> Option<Error> {
-        self.lifecycle.may_reply().err().map(Error::perhaps_handled)
+        self.gate.may_reply().err().map(Error::perhaps_handled)
     }
 }
 
-impl<A: Actor, R, O: ReplyObligation<R>> ReplyObligation<R> for GatedObligation<A, O> {
+impl<G: Gate, R, O: ReplyObligation<R>> ReplyObligation<R> for GatedObligation<G, O> {
     fn begin(&mut self) {
         self.inner.begin();
     }
