@@ -77,6 +77,11 @@ impl<A: Actor> Context<A> {
         self.lifecycle.as_ref()
     }
 
+    /// The same for the end of the actor, once.
+    pub(crate) fn take_lifecycle(&mut self) -> Option<SharedLifecycle<A>> {
+        self.lifecycle.take()
+    }
+
     /// Drops the state that belongs to the instance. The stash is kept for the next instance.
     #[inline]
     pub(crate) fn drop_instance_state(&mut self) {

@@ -66,8 +66,8 @@ pub(crate) fn actor_future<A: Actor>(
     stash: usize,
     lifecycle: Option<SharedLifecycle<A>>,
 ) -> ActorFuture {
-    let ctx = Context::new(core.clone(), stash, lifecycle.clone());
-    let teardown = Teardown::new(core, registration, lifecycle);
+    let ctx = Context::new(core.clone(), stash, lifecycle);
+    let teardown = Teardown::new(core, registration);
     let options = (!options.is_default()).then(|| Box::new(options));
     let mut task = ActorTask { factory, ctx, options, record: None, inbound, teardown };
     Box::pin(async move {
@@ -77,7 +77,8 @@ pub(crate) fn actor_future<A: Actor>(
             Box::pin(task.kill_children()).await;
         }
         task.factory.drop_instance();
-        task.teardown.settle(reason);
+        let lifecycle = task.ctx.take_lifecycle();
+        task.teardown.settle(reason, lifecycle.as_ref());
     })
 }
 
@@ -112,6 +113,12 @@ impl<A: Actor> Drop for ActorTask<A> {
     fn drop(&mut self) {
         discard_from(&mut self.options);
         discard_from(&mut self.inbound);
+        // Dropped by its backend before its end: the teardown needs the lifecycle, which is dropped with the context.
+        if let Some(lifecycle) = self.ctx.take_lifecycle() {
+            self.factory.drop_instance();
+            self.ctx.close();
+            self.teardown.abandon(Some(&lifecycle));
+        }
     }
 }
 
@@ -174,7 +181,7 @@ impl<A: Actor> ActorTask<A> {
     /// Refuses remaining messages: stashed ones first, because they are older.
     fn close(&mut self) {
         self.ctx.close();
-        self.teardown.close();
+        self.teardown.close(self.ctx.lifecycle());
     }
 
     /// Not interruptible: the actor has been killed, too.

@@ -271,7 +271,7 @@ impl<'a, A: Actor> ReadPhase<'a, A> {
     fn refuse_queued(&mut self) {
         if mem::replace(&mut self.door, Door::Stopped) != Door::Stopped {
             self.give_write_back();
-            self.teardown.close();
+            self.teardown.close(self.ctx.lifecycle());
         }
     }
 
