@@ -23,6 +23,8 @@ struct Gate {
     begun: Semaphore,
     finish: Semaphore,
     handled: AtomicU32,
+    given_back: AtomicU32,
+    ended: AtomicU32,
 }
 
 impl Gate {
@@ -36,6 +38,8 @@ impl Gate {
             begun: Semaphore::new(0),
             finish: Semaphore::new(0),
             handled: AtomicU32::new(0),
+            given_back: AtomicU32::new(0),
+            ended: AtomicU32::new(0),
         })
     }
 
@@ -82,13 +86,16 @@ impl Lifecycle<Gated> for Guard {
     }
 
     fn unhandled(&self, messages: Vec<Envelope<Gated>>) {
+        self.0.given_back.fetch_add(u32::try_from(messages.len()).unwrap(), Ordering::SeqCst);
         let Some(actor) = self.1.get() else { return };
         for message in messages {
             refuse(actor, message, &Error::new(ErrorKind::Disconnected));
         }
     }
 
-    fn ended(&self, _: &StopReason) {}
+    fn ended(&self, _: &StopReason) {
+        self.0.ended.fetch_add(1, Ordering::SeqCst);
+    }
 
     fn as_any(&self) -> &(dyn Any + Send + Sync) {
         self
@@ -208,4 +215,32 @@ async fn a_message_is_handled_after_what_it_is_admitted_after() {
         system.shutdown().await.unwrap();
     }
     each_access!(check);
+}
+
+/// The runtime drops the task of the actor in the middle of a message.
+#[test]
+fn a_lifecycle_learns_of_the_end_of_a_dropped_task() {
+    fn check<M: dactor_core::SentTo<Gated> + Message<Reply = u32>>(
+        make_system: fn() -> System,
+        make: fn() -> M,
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (gate, _actor) = runtime.block_on(async {
+            let (gate, actor) = spawn(&make_system()).await;
+            actor.tell(make()).unwrap();
+            gate.begun.acquire().await.unwrap().forget();
+            actor.tell(Write).unwrap();
+            (gate, actor)
+        });
+        drop(runtime);
+        let seen = (&gate.handled, &gate.given_back, &gate.ended);
+        let seen =
+            (seen.0.load(Ordering::SeqCst), seen.1.load(Ordering::SeqCst), seen.2.load(Ordering::SeqCst));
+        assert_eq!(seen, (0, 1, 1), "{}", M::type_name());
+    }
+    for backend in [dactor_ractor_system as fn() -> System, dactor_kameo_system] {
+        check(backend, || Write);
+        check(backend, || Read);
+        check(backend, || Interleave);
+    }
 }
