@@ -3,6 +3,19 @@
 pub use dactor_core::*;
 pub use dactor_macros::{Expand, Message, Reduce, Transform};
 
+/// Virtual actors: activated by their first message, one at a time, with durable state. See [`guide::virtual_actors`].
+#[cfg(feature = "cluster")]
+pub mod cluster {
+    pub use dactor_cluster::*;
+    #[doc(no_inline)]
+    pub use dactor_engine as engine;
+    #[doc(no_inline)]
+    pub use dactor_engine::Memory;
+    #[cfg(feature = "sqlite")]
+    #[doc(no_inline)]
+    pub use dactor_sqlite::Sqlite;
+}
+
 #[cfg(feature = "kameo")]
 pub use dactor_kameo::{KameoInterop, kameo};
 #[cfg(feature = "ractor")]
@@ -34,6 +47,9 @@ pub mod guide {
     pub mod supervision {}
     #[doc = include_str!("docs/timers.md")]
     pub mod timers {}
+    #[cfg(all(feature = "cluster", feature = "ractor"))]
+    #[doc = include_str!("docs/virtual.md")]
+    pub mod virtual_actors {}
     #[cfg(all(feature = "testkit", feature = "wire"))]
     #[doc = include_str!("docs/far_testing.md")]
     pub mod far_testing {}

@@ -20,16 +20,20 @@
 //! 5. The death of a native peer or child must not end the actor; on some runtimes that needs an override.
 //!
 //! An adapter needs no more than that. A crate that carries messages to actors elsewhere implements [`FarRoute`] and makes
-//! refs to them with [`far_ref`].
+//! refs to them with [`far_ref`]. A crate that spawns actors on behalf of others, such as the activations of virtual actors,
+//! takes part in their lives by a [`Lifecycle`].
 //!
 //! The conformance suite checks all of this: an adapter that passes it is correct. The adapter guide in the
 //! repository's `docs` builds one from scratch.
 
 pub use crate::delivery::envelope::Envelope;
+pub use crate::delivery::envelope::lifecycle::{Lifecycle, LifecycleFuture};
 pub use crate::delivery::far::{FarAsk, IncomingAsk, ReplyReturn, ReplyTo};
 pub use crate::kernel::actor_core::route::{FarRefused, FarRoute, FarSend};
 pub use crate::kernel::backend::{Backend, NativeHandle};
 pub use crate::kernel::cell::{Cell, Ender, Exit, ExitTeller, ExitWatch, NativeEnd, TurnEnd, exit_watch};
 pub use crate::kernel::task::TURN;
 pub use crate::message::items::{FarStreams, ItemSink, ItemSource};
-pub use crate::system::far::{deliver, far_ended, far_ref, sender};
+pub use crate::system::far::{
+    deliver, far_ended, far_ref, is_shutting_down, lifecycle, refuse, sender, spawn_child, with_lifecycle,
+};

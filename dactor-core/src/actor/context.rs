@@ -17,6 +17,7 @@ use crate::base::label::Labelled;
 use crate::base::panic::{Panic, contain};
 use crate::delivery::ask_state::Asker;
 use crate::delivery::envelope::Envelope;
+use crate::delivery::envelope::lifecycle::SharedLifecycle;
 use crate::kernel::actor_core::{ActorCore, DynActor};
 use crate::mailbox::Signals;
 use crate::{
@@ -45,10 +46,15 @@ pub struct Context<A: Actor> {
     pub(super) streams: Option<Streams>,
     /// The stream requests this instance answers; `None` until the first.
     open_streams: Option<OpenStreams>,
+    lifecycle: Option<SharedLifecycle<A>>,
 }
 
 impl<A: Actor> Context<A> {
-    pub(crate) fn new(core: Arc<ActorCore<A>>, stash_capacity: usize) -> Self {
+    pub(crate) fn new(
+        core: Arc<ActorCore<A>>,
+        stash_capacity: usize,
+        lifecycle: Option<SharedLifecycle<A>>,
+    ) -> Self {
         Self {
             myself: ActorRef::of(core),
             headers: Headers::default(),
@@ -61,7 +67,19 @@ impl<A: Actor> Context<A> {
             stash_capacity,
             streams: None,
             open_streams: None,
+            lifecycle,
         }
+    }
+
+    /// What the crate that has spawned the actor does around it.
+    #[inline]
+    pub(crate) fn lifecycle(&self) -> Option<&SharedLifecycle<A>> {
+        self.lifecycle.as_ref()
+    }
+
+    /// The same for the end of the actor, once.
+    pub(crate) fn take_lifecycle(&mut self) -> Option<SharedLifecycle<A>> {
+        self.lifecycle.take()
     }
 
     /// Drops the state that belongs to the instance. The stash is kept for the next instance.

@@ -81,7 +81,7 @@ impl<A: Actor> ActorRef<A> {
     /// # Ok(()) }
     /// ```
     pub fn ask<M: SentTo<A>>(&self, message: M) -> Ask<'_, M> {
-        Ask::new(self, message, SendOptions::of::<M>())
+        Ask::new(self, message, SendOptions::of::<M>()).or_timeout(self.core.ask_timeout())
     }
 
     /// Sends with this [`Priority`] instead of the message type's own.
@@ -332,6 +332,10 @@ impl<A: Actor, M: SentTo<A>> Target<M> for ActorRef<A> {
 
     fn erased(&self) -> Arc<dyn DynActor> {
         self.core.clone()
+    }
+
+    fn ask_timeout(&self) -> Option<Duration> {
+        self.core.ask_timeout()
     }
 
     fn dead_letter(&self, message: &M, error: &Error) {

@@ -31,6 +31,8 @@ pub(crate) trait Target<M: Message>: Labelled {
     fn labelled(&self) -> Arc<dyn Labelled>;
     fn holder(&self) -> Arc<dyn Holder>;
     fn erased(&self) -> Arc<dyn DynActor>;
+    /// The timeout of an ask that sets none.
+    fn ask_timeout(&self) -> Option<Duration>;
     /// Publishes a dead letter for a message that was not sent.
     fn dead_letter(&self, message: &M, error: &Error);
 }
@@ -52,6 +54,8 @@ pub struct Ask<'a, M: Message> {
     target: &'a dyn Target<M>,
     options: SendOptions,
     timeout: Option<Duration>,
+    /// The timeout is not the asker's own, and gives way to a deadline.
+    is_default_timeout: bool,
     deadline: Option<Instant>,
     cancel: Option<CancellationToken>,
     stage: Stage<M>,
@@ -81,12 +85,28 @@ struct Delayed<M> {
 
 impl<'a, M: Message> Ask<'a, M> {
     pub(crate) fn new(target: &'a dyn Target<M>, message: M, options: SendOptions) -> Self {
-        Self { target, options, timeout: None, deadline: None, cancel: None, stage: Stage::Unsent(message) }
+        let stage = Stage::Unsent(message);
+        Self {
+            target,
+            options,
+            timeout: None,
+            is_default_timeout: false,
+            deadline: None,
+            cancel: None,
+            stage,
+        }
+    }
+
+    /// Gives up after this long unless the asker says something else.
+    #[inline]
+    pub(crate) fn or_timeout(mut self, timeout: Option<Duration>) -> Self {
+        (self.timeout, self.is_default_timeout) = (timeout, timeout.is_some());
+        self
     }
 
     /// Sets a timeout, counted from the moment the ask is sent. A second call replaces the first.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
+        (self.timeout, self.is_default_timeout) = (Some(timeout), false);
         self
     }
 
@@ -162,9 +182,11 @@ impl<'a, M: Message> Ask<'a, M> {
 
     /// The deadlines after which the ask gives up.
     fn deadlines(&self) -> Deadlines {
+        let deadline = [self.deadline, self.header_deadline()].into_iter().flatten().min();
+        let timeout = self.timeout.filter(|_| !self.is_default_timeout || deadline.is_none());
         Deadlines {
-            timeout: self.timeout.map(|after| (after, Deadline::after(after).0)),
-            deadline: [self.deadline, self.header_deadline()].into_iter().flatten().min(),
+            timeout: timeout.map(|after| (after, Deadline::after(after).0)),
+            deadline,
             inherited: current::deadline(),
         }
     }

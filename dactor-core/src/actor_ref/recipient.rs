@@ -41,7 +41,7 @@ impl<M: Message> Recipient<M> {
 
     /// See [`ActorRef::ask`](crate::ActorRef::ask).
     pub fn ask(&self, message: M) -> Ask<'_, M> {
-        Ask::new(&*self.target, message, SendOptions::of::<M>())
+        Ask::new(&*self.target, message, SendOptions::of::<M>()).or_timeout(self.target.ask_timeout())
     }
 
     /// See [`ActorRef::at`](crate::ActorRef::at).

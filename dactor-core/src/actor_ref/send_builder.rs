@@ -57,7 +57,7 @@ impl<'a, A: Actor> SendBuilder<'a, ActorRef<A>> {
     /// See [`ActorRef::ask`].
     pub fn ask<M: SentTo<A>>(self, message: M) -> Ask<'a, M> {
         let (to, options) = self.options::<M>();
-        Ask::new(to, message, options)
+        Ask::new(to, message, options).or_timeout(Target::<M>::ask_timeout(to))
     }
 }
 
@@ -83,7 +83,7 @@ impl<'a, M: Message> SendBuilder<'a, Recipient<M>> {
     /// See [`ActorRef::ask`].
     pub fn ask(self, message: M) -> Ask<'a, M> {
         let (to, options) = self.options::<M>();
-        Ask::new(&*to.target, message, options)
+        Ask::new(&*to.target, message, options).or_timeout(to.target.ask_timeout())
     }
 }
 

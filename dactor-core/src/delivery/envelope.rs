@@ -7,6 +7,7 @@ mod ask;
 pub(crate) mod dispatch;
 pub(crate) mod far;
 mod forward;
+pub(crate) mod lifecycle;
 mod tell;
 
 use std::any::Any;
@@ -141,7 +142,7 @@ impl<A: Actor> Envelope<A> {
     }
 
     /// Whether its asker has given up.
-    pub(crate) fn is_withdrawn(&self) -> bool {
+    pub fn is_withdrawn(&self) -> bool {
         self.asker().is_some_and(Asker::has_given_up)
     }
 

@@ -19,6 +19,7 @@ use crate::delivery::ask_state::Asker;
 use crate::delivery::completion::Handled;
 use crate::delivery::completion::{Continuation, DirectReply, End};
 use crate::delivery::envelope::dispatch::{DispatchContext, Route, Running};
+use crate::delivery::envelope::lifecycle::{Gate, SharedLifecycle};
 use crate::delivery::intercepted::intercept;
 use crate::delivery::obligation::{NoObligation, ReplyObligation};
 use crate::interceptor::api::Inbound;
@@ -28,6 +29,9 @@ use crate::{Actor, Context, Direction, Headers, Message, Outcome};
 
 /// The handler of a message, with the context that it gets.
 pub(crate) trait Callee<M: Message>: Send {
+    type Gate: Gate;
+    /// Admits the message and its reply, if the actor has a lifecycle.
+    fn gate(&self) -> Option<Self::Gate>;
     /// The message is in hand.
     fn begin(&mut self, headers: Headers, asker: Option<Arc<dyn Asker>>);
     /// Shows the items of a stream request to the interceptors. A read has none.
@@ -45,6 +49,12 @@ pub(crate) struct Alone<'a, A: Actor> {
 }
 
 impl<A: Handles<M>, M: Message> Callee<M> for Alone<'_, A> {
+    type Gate = SharedLifecycle<A>;
+
+    fn gate(&self) -> Option<SharedLifecycle<A>> {
+        self.ctx.lifecycle().cloned()
+    }
+
     #[inline(always)]
     fn begin(&mut self, headers: Headers, asker: Option<Arc<dyn Asker>>) {
         self.ctx.begin(headers, asker);

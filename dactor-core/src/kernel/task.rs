@@ -32,6 +32,7 @@ use crate::actor::factory::Factory;
 use crate::actor::stream::open::OpenStreams;
 use crate::base::label::Labelled;
 use crate::base::panic::{contain, discard_from};
+use crate::delivery::envelope::lifecycle::SharedLifecycle;
 use crate::interceptor::chain::Chain;
 use crate::kernel::actor_core::{ActorCore, ActorFuture};
 use crate::kernel::family::{all_ended, signal_all};
@@ -63,8 +64,9 @@ pub(crate) fn actor_future<A: Actor>(
     options: SpawnOptions,
     inbound: Chain<dyn Inbound>,
     stash: usize,
+    lifecycle: Option<SharedLifecycle<A>>,
 ) -> ActorFuture {
-    let ctx = Context::new(core.clone(), stash);
+    let ctx = Context::new(core.clone(), stash, lifecycle);
     let teardown = Teardown::new(core, registration);
     let options = (!options.is_default()).then(|| Box::new(options));
     let mut task = ActorTask { factory, ctx, options, record: None, inbound, teardown };
@@ -75,7 +77,8 @@ pub(crate) fn actor_future<A: Actor>(
             Box::pin(task.kill_children()).await;
         }
         task.factory.drop_instance();
-        task.teardown.settle(reason);
+        let lifecycle = task.ctx.take_lifecycle();
+        task.teardown.settle(reason, lifecycle.as_ref());
     })
 }
 
@@ -110,6 +113,12 @@ impl<A: Actor> Drop for ActorTask<A> {
     fn drop(&mut self) {
         discard_from(&mut self.options);
         discard_from(&mut self.inbound);
+        // Dropped by its backend before its end: the teardown needs the lifecycle, which is dropped with the context.
+        if let Some(lifecycle) = self.ctx.take_lifecycle() {
+            self.factory.drop_instance();
+            self.ctx.close();
+            self.teardown.abandon(Some(&lifecycle));
+        }
     }
 }
 
@@ -172,7 +181,7 @@ impl<A: Actor> ActorTask<A> {
     /// Refuses remaining messages: stashed ones first, because they are older.
     fn close(&mut self) {
         self.ctx.close();
-        self.teardown.close();
+        self.teardown.close(self.ctx.lifecycle());
     }
 
     /// Not interruptible: the actor has been killed, too.
@@ -227,6 +236,17 @@ impl<A: Actor> ActorTask<A> {
     async fn stop(&mut self, reason: StopReason) -> StopReason {
         let Self { factory, ctx, teardown, .. } = self;
         let Some(instance) = factory.instance() else { return reason };
+        if let Some(lifecycle) = ctx.lifecycle().cloned() {
+            let told = hook(&teardown.core, || lifecycle.before_stop(instance, &reason, ctx)).await;
+            match concluded(&teardown.core, "before_stop", told) {
+                Err(StopReason::Failed(error)) => {
+                    let (actor, error) = (teardown.core.label(), format_args!("{error:#}"));
+                    tracing::warn!(%actor, error, "a hook before on_stop failed");
+                }
+                Err(killed) => return killed,
+                Ok(()) => {}
+            }
+        }
         let stopped = hook(&teardown.core, || instance.on_stop(&reason, ctx)).await;
         let Err(last) = concluded(&teardown.core, "on_stop", stopped) else { return reason };
         if let StopReason::Failed(error) = &last {

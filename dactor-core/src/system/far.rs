@@ -1,14 +1,19 @@
 //! Refs to actors that live elsewhere, for the crates that carry messages there.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use crate::base::origin;
 use crate::delivery::envelope::Envelope;
+use crate::delivery::envelope::lifecycle::Lifecycle;
 use crate::kernel::actor_core::place::FarPlace;
 use crate::kernel::actor_core::route::{FarRefused, FarRoute};
 use crate::kernel::actor_core::{ActorCore, ActorMeta, DynActor};
 use crate::mailbox::Mailbox;
-use crate::{Actor, ActorPath, ActorRef, Error, ErrorKind, Priority, Result, StopReason, System};
+use crate::{
+    Actor, ActorPath, ActorRef, Context, Error, ErrorKind, IntoActor, Priority, Result, Spawn, StopReason,
+    System,
+};
 
 /// The ref to an actor that lives elsewhere, for use in `system`.
 ///
@@ -78,4 +83,32 @@ pub fn deliver<A: Actor>(
     priority: Priority,
 ) -> Result<(), FarRefused<A>> {
     actor.core.take_in(envelope, priority)
+}
+
+/// Answers for a message to `actor` that is not going to be handled: it is a dead letter, and its asker gets the error.
+pub fn refuse<A: Actor>(actor: &ActorRef<A>, envelope: Envelope<A>, error: &Error) {
+    actor.core.dead_letter(envelope, error);
+}
+
+/// A spawn of a child of `parent`, as [`Context::spawn`] makes it in the code of the parent.
+pub fn spawn_child<P: Actor, K, S: IntoActor<K>>(parent: &ActorRef<P>, actor: S) -> Spawn<S::Actor> {
+    let meta = &parent.core.meta;
+    let above = Some(parent.core.clone() as Arc<dyn DynActor>);
+    Spawn::new(meta.system().clone(), actor.into_factory(), meta.guardian(), above)
+}
+
+/// Lets this value take part in the life of the actor that is spawned.
+pub fn with_lifecycle<A: Actor>(mut spawn: Spawn<A>, lifecycle: impl Lifecycle<A>) -> Spawn<A> {
+    spawn.set_lifecycle(Arc::new(Box::new(lifecycle)));
+    spawn
+}
+
+/// What the crate that has spawned the actor has [said](Lifecycle::as_any) that it is.
+pub fn lifecycle<A: Actor>(ctx: &Context<A>) -> Option<&(dyn Any + Send + Sync)> {
+    ctx.lifecycle().map(|lifecycle| lifecycle.as_any())
+}
+
+/// Whether the actors of the system are being shut down: nothing is spawned any more.
+pub fn is_shutting_down(system: &System) -> bool {
+    system.registry().is_closed()
 }

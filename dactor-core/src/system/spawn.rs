@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::actor::factory::Factory;
 use crate::actor::stash;
+use crate::delivery::envelope::lifecycle::SharedLifecycle;
 use crate::interceptor::chain::extend;
 use crate::kernel::actor_core::{ActorCore, ActorMeta, DynActor, Identity};
 use crate::kernel::cell::Cell;
@@ -51,6 +52,7 @@ struct Plan<A: Actor> {
     limit: Limit,
     stash: usize,
     inbound: Vec<Arc<dyn Inbound>>,
+    lifecycle: Option<SharedLifecycle<A>>,
 }
 
 impl<A: Actor> Spawn<A> {
@@ -73,6 +75,7 @@ impl<A: Actor> Spawn<A> {
             limit,
             stash: stash::CAPACITY,
             inbound: Vec::new(),
+            lifecycle: None,
         };
         Self { stage: Stage::Configured(plan) }
     }
@@ -196,6 +199,13 @@ impl<A: Actor> Spawn<A> {
     }
 }
 
+/// For [`with_lifecycle`](crate::spi::with_lifecycle).
+impl<A: Actor> Spawn<A> {
+    pub(crate) fn set_lifecycle(&mut self, lifecycle: SharedLifecycle<A>) {
+        self.plan().lifecycle = Some(lifecycle);
+    }
+}
+
 /// For [`GetOrSpawn`](crate::GetOrSpawn).
 impl<A: Actor> Spawn<A> {
     pub(super) fn system(&mut self) -> &System {
@@ -249,9 +259,15 @@ impl<A: Actor> Plan<A> {
         });
         let registration = self.system.register(core.clone(), self.generation)?;
         let Some(factory) = self.factory.take() else { unreachable!("a spawn registers once") };
-        let inbound = extend(self.system.inbound(), mem::take(&mut self.inbound));
+        let mut inbound = extend(self.system.inbound(), mem::take(&mut self.inbound));
+        let lifecycle = self.lifecycle.take();
+        if lifecycle.is_some() {
+            // A message asks for its lifecycle only where it has interceptors, if only none.
+            inbound.get_or_insert_with(|| Arc::new([]));
+        }
         let options = mem::take(&mut self.options);
-        let future = actor_future(core.clone(), registration, factory, options, inbound, self.stash);
+        let future =
+            actor_future(core.clone(), registration, factory, options, inbound, self.stash, lifecycle);
         Ok(Starting { cell: Some(Cell::new(future, core.clone())), core })
     }
 }

@@ -12,6 +12,7 @@ use crate::actor::deferred::Later;
 use crate::base::label::Labelled;
 use crate::base::panic::{Panic, contain};
 use crate::delivery::ask_state::Asker;
+use crate::delivery::envelope::lifecycle::SharedLifecycle;
 use crate::kernel::actor_core::ActorCore;
 use crate::{
     Actor, ActorPath, ActorRef, AnyActorRef, Context, Failure, Header, Headers, Message, Outcome, Pid,
@@ -29,15 +30,17 @@ pub struct ReadContext<A: Actor> {
     asker: Option<Arc<dyn Asker>>,
     /// Another holder has the reply to give.
     promised: AtomicBool,
+    lifecycle: Option<SharedLifecycle<A>>,
 }
 
 impl<A: Actor> ReadContext<A> {
-    pub(crate) fn new(core: Arc<ActorCore<A>>) -> Self {
+    pub(crate) fn new(core: Arc<ActorCore<A>>, lifecycle: Option<SharedLifecycle<A>>) -> Self {
         Self {
             myself: ActorRef::of(core),
             headers: Headers::default(),
             asker: None,
             promised: AtomicBool::new(false),
+            lifecycle,
         }
     }
 
@@ -48,7 +51,13 @@ impl<A: Actor> ReadContext<A> {
             headers: ctx.headers.clone(),
             asker: ctx.asker.clone(),
             promised: AtomicBool::new(false),
+            lifecycle: ctx.lifecycle().cloned(),
         }
+    }
+
+    /// See [`Context::lifecycle`].
+    pub(crate) fn lifecycle(&self) -> Option<&SharedLifecycle<A>> {
+        self.lifecycle.as_ref()
     }
 
     /// The message is in hand.

@@ -7,6 +7,7 @@ use super::{Callee, handle_by};
 use crate::delivery::ask_state::Asker;
 use crate::delivery::completion::Handled;
 use crate::delivery::envelope::dispatch::{ReadDispatch, RunningRead};
+use crate::delivery::envelope::lifecycle::SharedLifecycle;
 use crate::delivery::obligation::ReplyObligation;
 use crate::message::mode::Mode;
 use crate::{Headers, Message, Outcome, ReadContext, ReadHandler};
@@ -18,6 +19,12 @@ struct Beside<'a, A: crate::Actor> {
 }
 
 impl<A: ReadHandler<M>, M: Message> Callee<M> for Beside<'_, A> {
+    type Gate = SharedLifecycle<A>;
+
+    fn gate(&self) -> Option<SharedLifecycle<A>> {
+        self.ctx.lifecycle().cloned()
+    }
+
     fn begin(&mut self, headers: Headers, asker: Option<Arc<dyn Asker>>) {
         self.ctx.begin(headers, asker);
     }

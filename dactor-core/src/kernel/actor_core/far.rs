@@ -1,6 +1,7 @@
 //! What a core does when its actor lives elsewhere.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::route::{FarRefused, FarRoute};
 use super::{ActorCore, Delivered, DynActor};
@@ -13,6 +14,12 @@ impl<A: Actor> ActorCore<A> {
     /// The way to the actor, if it lives elsewhere.
     pub(crate) fn route(&self) -> Option<&Arc<dyn FarRoute<A>>> {
         self.meta.far().and_then(|place| place.route())
+    }
+
+    /// How long an ask waits that does not say it. Only asks of actors that live elsewhere have such a limit.
+    #[inline]
+    pub(crate) fn ask_timeout(&self) -> Option<Duration> {
+        if self.meta.is_far() { self.route().and_then(|route| route.ask_timeout()) } else { None }
     }
 
     /// Sends a message that the mailbox has refused on its way, if the actor lives elsewhere; else it comes back.
@@ -70,7 +77,10 @@ impl<A: Actor> ActorCore<A> {
         let enter = |envelope: &Envelope<A>, slot| {
             envelope.asker().is_none_or(|asker| asker.enter(AtSlot(slot), Some(&holder)))
         };
-        let refusal = match self.mailbox.push_or_join_forwarded(envelope, priority, enter) {
+        let member = self.member();
+        let pushed = self.mailbox.push_or_join_forwarded(envelope, priority, enter);
+        drop(member);
+        let refusal = match pushed {
             Ok(wakeup) => {
                 self.meta.wake(wakeup);
                 return Ok(());

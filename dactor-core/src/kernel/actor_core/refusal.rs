@@ -74,7 +74,7 @@ impl<A: Actor> ActorCore<A> {
 
     /// Publishes a dead letter, and answers its asker, if any. The destructor runs under the panic guard: the
     /// message may belong to another sender, evicted to make room.
-    pub(super) fn dead_letter(&self, envelope: Envelope<A>, error: &Error) {
+    pub(crate) fn dead_letter(&self, envelope: Envelope<A>, error: &Error) {
         if envelope.is_withdrawn() {
             // Withdrawn by its asker: not a loss.
             return discard(envelope);

@@ -2,6 +2,7 @@
 
 use std::future::{Future, ready};
 use std::pin::Pin;
+use std::time::Duration;
 
 use crate::delivery::envelope::Envelope;
 use crate::{Actor, End, Error, Priority, Result};
@@ -51,6 +52,11 @@ pub trait FarRoute<A: Actor>: Send + Sync + 'static {
 
     /// The last watcher and waiter is gone.
     fn unwatch(&self);
+
+    /// How long an ask waits whose asker sets neither a timeout nor a deadline. `None`, the default, is without limit.
+    fn ask_timeout(&self) -> Option<Duration> {
+        None
+    }
 
     /// An asker has given up an ask that this route took: it can be found among those that are pending, and the actor
     /// can be told not to work for it any more.

@@ -136,7 +136,7 @@ impl<A: Actor> ActorCore<A> {
     }
 
     /// The same for a message that cannot be sent twice.
-    fn member(&self) -> Option<Member> {
+    pub(super) fn member(&self) -> Option<Member> {
         let admits = self.mailbox.admits_members() && self.meta.system().has_actor(current::actor());
         admits.then(Member::enter)
     }

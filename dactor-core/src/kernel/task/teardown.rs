@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::hook::error;
 use crate::base::label::Labelled;
-use crate::base::panic::contain;
+use crate::base::panic::{Panic, contain};
 use crate::delivery::envelope::Envelope;
+use crate::delivery::envelope::lifecycle::SharedLifecycle;
 use crate::kernel::actor_core::{ActorCore, DynActor};
 use crate::kernel::family::signal_all;
 use crate::kernel::registry::Registration;
@@ -44,36 +45,50 @@ impl<A: Actor> Teardown<A> {
         !self.childless && self.core.meta.family().has_children()
     }
 
-    /// Refuses the remaining messages.
+    /// Refuses the remaining messages, or hands them to the lifecycle.
     #[inline]
-    pub(super) fn close(&mut self) {
+    pub(super) fn close(&mut self, lifecycle: Option<&SharedLifecycle<A>>) {
         let was_closed = mem::replace(&mut self.closed, true);
         if !was_closed {
             self.childless = !self.core.meta.family().close();
         }
         // `on_stop` may put something aside after the first time.
         if !self.batch.is_empty() || !self.core.mailbox.close_if_empty() {
-            self.refuse_rest(was_closed);
+            self.refuse_rest(was_closed, lifecycle);
         }
     }
 
     #[cold]
-    fn refuse_rest(&mut self, was_closed: bool) {
+    fn refuse_rest(&mut self, was_closed: bool, lifecycle: Option<&SharedLifecycle<A>>) {
         // What was put aside is older than what waits.
         let aside = self.core.mailbox.empty_stash();
         let rest = if was_closed { Queue::new() } else { self.core.mailbox.close() };
         let system = self.core.meta.system();
         let closes = system.registry().is_closed();
+        let mut handed_over = Vec::new();
         for envelope in aside.chain(self.batch.by_ref()).chain(rest).filter(Envelope::is_letter) {
+            if lifecycle.is_some() {
+                handed_over.push(envelope);
+                continue;
+            }
             if closes && !envelope.is_withdrawn() {
                 system.shutdown_state().lose_accepted();
             }
             self.core.refuse(envelope);
         }
+        if let Some(lifecycle) = lifecycle.filter(|_| !handed_over.is_empty()) {
+            self.report(contain(|| lifecycle.unhandled(handed_over)));
+        }
+    }
+
+    fn report(&self, called: Result<(), Panic>) {
+        if let Err(panic) = called {
+            tracing::warn!(actor = %self.core.label(), %panic, "a lifecycle panicked");
+        }
     }
 
     /// The actor has ended, and is [closed](Self::close).
-    pub(super) fn settle(&mut self, reason: StopReason) {
+    pub(super) fn settle(&mut self, reason: StopReason, lifecycle: Option<&SharedLifecycle<A>>) {
         let Some(registration) = self.registration.take() else { return };
         let meta = &self.core.meta;
         // None are left, unless this is dropped from outside.
@@ -99,11 +114,13 @@ impl<A: Actor> Teardown<A> {
         if meta.system().registry().is_closed() {
             meta.system().shutdown_state().notify_changed();
         }
+        if let Some(lifecycle) = lifecycle {
+            self.report(contain(|| lifecycle.ended(&reason)));
+        }
     }
-}
 
-impl<A: Actor> Drop for Teardown<A> {
-    fn drop(&mut self) {
+    /// The task is dropped: ends the actor if that did not happen yet.
+    pub(super) fn abandon(&mut self, lifecycle: Option<&SharedLifecycle<A>>) {
         if self.registration.is_none() {
             return;
         }
@@ -113,7 +130,13 @@ impl<A: Actor> Drop for Teardown<A> {
         } else {
             StopReason::Killed
         };
-        self.close();
-        self.settle(reason);
+        self.close(lifecycle);
+        self.settle(reason, lifecycle);
+    }
+}
+
+impl<A: Actor> Drop for Teardown<A> {
+    fn drop(&mut self) {
+        self.abandon(None);
     }
 }

@@ -145,7 +145,8 @@ impl<'a, A: Actor> ReadPhase<'a, A> {
         let route = Route { target: &***core, inbound: self.inbound, behind: teardown.batch.len() };
         let entered = core.enter();
         let reading = Reading::enter(core.meta.pid(), is_open);
-        let context = ReadDispatch { actor: self.actor, ctx: ReadContext::new((*core).clone()), route };
+        let read_ctx = ReadContext::new((*core).clone(), ctx.lifecycle().cloned());
+        let context = ReadDispatch { actor: self.actor, ctx: read_ctx, route };
         let running = envelope.dispatch_read(context);
         if let Some((info, handled)) = set.start(running, info, cx) {
             finish(core, ctx, failed, door, info, handled);
@@ -270,7 +271,7 @@ impl<'a, A: Actor> ReadPhase<'a, A> {
     fn refuse_queued(&mut self) {
         if mem::replace(&mut self.door, Door::Stopped) != Door::Stopped {
             self.give_write_back();
-            self.teardown.close();
+            self.teardown.close(self.ctx.lifecycle());
         }
     }
 

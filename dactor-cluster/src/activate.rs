@@ -1,0 +1,224 @@
+//! How an actor is activated: claim, open, decode, `activate`, spawn.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use dactor_core::spi::{spawn_child, with_lifecycle};
+use dactor_core::{ActorId, ActorRef, Directive, ErrorKind, Failure, Supervision};
+use dactor_engine::{Claim, ClaimToken, Generation, NodeId, Opened, StorageError};
+use futures_util::FutureExt;
+
+use crate::catalog::AnyEntry;
+use crate::codec::decode;
+use crate::entry::{ActivationGuard, Entry};
+use crate::lease::Epoch;
+use crate::lifecycle::{ActivationCore, VirtualLifecycle};
+use crate::persistent::is_stateless;
+use crate::placement::PlacementDecision;
+use crate::{ActorAddress, Cluster, ClusterError, Persistent, VirtualActor};
+
+/// What an actor is activated with: see [`VirtualActor::activate`].
+#[derive(Debug)]
+pub struct Activation<A: VirtualActor> {
+    core: Arc<ActivationCore>,
+    state: Persistent<A::State>,
+    myself: ActorRef<A>,
+    cluster: Cluster,
+}
+
+impl<A: VirtualActor> Activation<A> {
+    /// The state. Each call gives a handle to the same one.
+    pub fn state(&self) -> Persistent<A::State> {
+        self.state.share()
+    }
+
+    /// The key of the actor.
+    pub fn key(&self) -> &str {
+        self.core.id.key()
+    }
+
+    /// Where the actor is being activated.
+    pub fn address(&self) -> ActorAddress {
+        let id = &self.core.id;
+        let id = match ActorId::new(id.namespace(), id.actor_type(), id.key()) {
+            Ok(id) => id,
+            Err(error) => unreachable!("it was checked when the ref was made: {error}"),
+        };
+        ActorAddress { id, node: self.core.epoch.node().clone(), generation: self.core.generation }
+    }
+
+    /// The generation of this activation, as a fencing token for other systems.
+    pub fn generation(&self) -> Generation {
+        self.core.generation
+    }
+
+    /// The ref to the virtual actor.
+    pub fn virtual_ref(&self) -> &ActorRef<A> {
+        &self.myself
+    }
+
+    /// The cluster, for refs to other virtual actors.
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+}
+
+/// Activates the actor, and says so to its entry.
+pub(crate) async fn run_activation<A: VirtualActor>(mut guard: ActivationGuard<A>) {
+    let (entry, instance) = (guard.entry.clone(), guard.instance);
+    let limit = entry.kind.options.activate_within;
+    let activating = tokio::time::timeout(limit, activate(&entry, instance)).await;
+    match activating.unwrap_or(Err(ClusterError::TooSlow(limit))) {
+        Ok((local, core)) => {
+            entry.started(instance, &local, &core);
+            entry.cluster.activated(&entry.kind, &core);
+        }
+        Err(cause) => guard.failure = Some(cause),
+    }
+}
+
+type Activated<A> = (ActorRef<A>, Arc<ActivationCore>);
+
+async fn activate<A: VirtualActor>(
+    entry: &Arc<Entry<A>>,
+    instance: u64,
+) -> Result<Activated<A>, ClusterError> {
+    let cluster = &entry.cluster;
+    if cluster.is_closing() {
+        return Err(ClusterError::ShuttingDown);
+    }
+    let epoch = cluster.epoch();
+    epoch.check()?;
+    if cluster.place(&entry.kind, &entry.id, epoch.node()) != PlacementDecision::Here {
+        return Err(ClusterError::NoCandidate);
+    }
+    let token = ClaimToken::random();
+    let generation = claim(entry, &epoch, token).await?;
+    let activated = open(entry, instance, (epoch, generation), token).await;
+    if activated.is_err() {
+        cluster.release_generation(entry.id.clone(), generation);
+    }
+    activated
+}
+
+async fn claim<A: VirtualActor>(
+    entry: &Entry<A>,
+    epoch: &Epoch,
+    token: ClaimToken,
+) -> Result<Generation, ClusterError> {
+    let (cluster, id) = (&entry.cluster, &entry.id);
+    let directory = &cluster.engine.directory;
+    let mut reaped = false;
+    loop {
+        match retry(|| directory.claim(id, epoch.node(), token)).await? {
+            Claim::Granted(generation) => return Ok(generation),
+            // The owner may be dead, and its death not yet recorded.
+            Claim::OwnedElsewhere { .. } if !reaped => {
+                reaped = true;
+                cluster.reap().await;
+            }
+            Claim::OwnedElsewhere { owner, .. } => {
+                let retry_after = cluster.remaining_lease(&owner).await;
+                return Err(ClusterError::OwnedElsewhere { node: owner, retry_after });
+            }
+        }
+    }
+}
+
+async fn open<A: VirtualActor>(
+    entry: &Arc<Entry<A>>,
+    instance: u64,
+    (epoch, generation): (Arc<Epoch>, Generation),
+    token: ClaimToken,
+) -> Result<Activated<A>, ClusterError> {
+    let (cluster, id) = (&entry.cluster, &entry.id);
+    let store = cluster.engine.state.clone();
+    let opened = if is_stateless::<A::State>() {
+        Opened { etag: None, body: None }
+    } else {
+        retry(|| store.open(id, generation, token)).await?
+    };
+    let value = match &opened.body {
+        Some(body) => decode::<A>(body)?,
+        None => A::State::default(),
+    };
+    let erased: Weak<dyn AnyEntry> = Arc::downgrade(&(entry.clone() as Arc<dyn AnyEntry>));
+    let runtime = cluster.runtime.clone();
+    let core =
+        Arc::new(ActivationCore::new((id.clone(), generation, instance), epoch, store, runtime, erased));
+    let format = (entry.kind.options.serializer, A::STATE_VERSION);
+    let state = Persistent::new(core.clone(), format, value, &opened);
+    let activation = Activation {
+        core: core.clone(),
+        state,
+        myself: entry.far_ref(),
+        cluster: Cluster::of(cluster.clone()),
+    };
+    let actor = contained(|| A::activate(activation)).await.map_err(ClusterError::Activate)?;
+    let local = spawn(entry, &core, actor).await?;
+    Ok((local, core))
+}
+
+async fn spawn<A: VirtualActor>(
+    entry: &Arc<Entry<A>>,
+    core: &Arc<ActivationCore>,
+    actor: A,
+) -> Result<ActorRef<A>, ClusterError> {
+    let lifecycle = VirtualLifecycle { core: core.clone(), entry: entry.clone() };
+    let parent = entry.kind.parent.get().ok_or(ClusterError::ShuttingDown)?;
+    let mut spawn =
+        spawn_child(parent, actor).supervision(Supervision::one_for_one().always(Directive::Stop));
+    spawn = match entry.kind.options.bound {
+        Some((capacity, overflow)) => spawn.bounded(capacity, overflow),
+        None => spawn,
+    };
+    let key = entry.id.key();
+    // These few cannot be names. Such an activation has a number instead; the virtual actor has its path in any case.
+    if !matches!(key, "." | "..") && !key.starts_with('$') {
+        spawn = spawn.name(key);
+    }
+    with_lifecycle(spawn, lifecycle).await.map_err(|error| match error.kind() {
+        ErrorKind::SystemShutDown | ErrorKind::Stopped => ClusterError::ShuttingDown,
+        _ => ClusterError::Activate(Failure::from(error)),
+    })
+}
+
+/// Runs code of the user's. A panic is a failure.
+async fn contained<T, F: Future<Output = Result<T, Failure>>>(
+    code: impl FnOnce() -> F,
+) -> Result<T, Failure> {
+    let run = AssertUnwindSafe(async { code().await }).catch_unwind();
+    run.await.unwrap_or_else(|payload| {
+        let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+        Err(Failure::new(format!("it panicked: {}", text.as_deref().unwrap_or("(no text)"))))
+    })
+}
+
+/// How often an operation that can be repeated is tried.
+const ATTEMPTS: u32 = 6;
+
+/// Repeats an operation that failed for now. Claims and opens can be repeated: their token says that they are the same.
+pub(crate) async fn retry<T, F: Future<Output = Result<T, StorageError>>>(
+    operation: impl Fn() -> F,
+) -> Result<T, StorageError> {
+    let mut pause = Duration::from_millis(2);
+    for _ in 1..ATTEMPTS {
+        match operation().await {
+            Err(error) if error.is_transient() => {
+                tokio::time::sleep(pause).await;
+                pause *= 2;
+            }
+            outcome => return outcome,
+        }
+    }
+    operation().await
+}
+
+/// The time until the lease of a node ends.
+pub(crate) fn remaining(members: &[dactor_engine::Member], node: &NodeId, ttl: Duration) -> Duration {
+    let owner = members.iter().find(|member| member.node == *node);
+    owner.map_or(ttl, |owner| owner.remaining.max(Duration::from_millis(10)))
+}

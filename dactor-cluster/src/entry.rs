@@ -1,0 +1,434 @@
+//! One virtual actor on this node: its activation, and the messages that wait for one.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use dactor_core::spi::{self, Envelope, FarRefused, FarRoute};
+use dactor_core::{ActorPath, ActorRef, End, Error, ErrorKind, Priority, StopReason};
+use dactor_engine::EntityId;
+use tokio::time::Instant;
+
+use crate::activate::run_activation;
+use crate::catalog::AnyEntry;
+use crate::cluster::{Inner, TypeInfo};
+use crate::lifecycle::ActivationCore;
+use crate::route::VirtualRoute;
+use crate::state::{Action, ActivationState, Event, next};
+use crate::{ClusterError, DeactivationReason, VirtualActor};
+
+/// The pause before an activation is tried again, after the first failure; it doubles with each.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// How often an activation may end without having handled a message that waits for it.
+const FRUITLESS: u32 = 5;
+
+pub(crate) struct Entry<A: VirtualActor> {
+    pub(crate) cluster: Arc<Inner>,
+    pub(crate) kind: Arc<TypeInfo>,
+    pub(crate) id: EntityId,
+    pub(crate) path: ActorPath,
+    myself: Weak<Self>,
+    inner: Mutex<Guarded<A>>,
+}
+
+struct Guarded<A: VirtualActor> {
+    state: ActivationState,
+    /// The number of the activation: exactly this one ends.
+    instance: u64,
+    local: Option<ActorRef<A>>,
+    core: Option<Arc<ActivationCore>>,
+    /// Accepted by an activation that has ended, and not handled. They are older than those that are held.
+    returned: Vec<Envelope<A>>,
+    held: VecDeque<(Envelope<A>, Priority)>,
+    /// Asked while the actor was being activated.
+    end_asked: Option<(End, DeactivationReason)>,
+    /// The actor ended while it was being activated.
+    ended: bool,
+    reason: Option<DeactivationReason>,
+    /// Since the last message that was handled.
+    failures: u32,
+    retry_at: Option<Instant>,
+}
+
+impl<A: VirtualActor> Guarded<A> {
+    fn apply(&mut self, event: Event) -> Action {
+        let (state, action) = next(self.state, event);
+        self.state = state;
+        action
+    }
+
+    fn begin(&mut self) -> u64 {
+        self.state = ActivationState::Creating;
+        self.instance += 1;
+        (self.local, self.core, self.reason, self.ended) = (None, None, None, false);
+        self.instance
+    }
+
+    /// All messages that wait, in order.
+    fn take_waiting(&mut self) -> VecDeque<(Envelope<A>, Priority)> {
+        let held = mem::take(&mut self.held);
+        if self.returned.is_empty() {
+            return held;
+        }
+        let returned = mem::take(&mut self.returned).into_iter();
+        returned.map(|envelope| (envelope, Priority::Normal)).chain(held).collect()
+    }
+
+    fn anything_waits(&mut self) -> bool {
+        self.returned.retain(|envelope| !envelope.is_withdrawn());
+        self.held.retain(|(envelope, _)| !envelope.is_withdrawn());
+        !self.returned.is_empty() || !self.held.is_empty()
+    }
+
+    fn note_failure(&mut self) {
+        let pause = FIRST_PAUSE.saturating_mul(1 << self.failures.min(10)).min(LONGEST_PAUSE);
+        self.failures = self.failures.saturating_add(1);
+        self.retry_at = Some(Instant::now() + pause);
+    }
+}
+
+impl<A: VirtualActor> Entry<A> {
+    pub(crate) fn new(cluster: Arc<Inner>, kind: Arc<TypeInfo>, id: EntityId, path: ActorPath) -> Arc<Self> {
+        let inner = Guarded {
+            state: ActivationState::Invalid,
+            instance: 0,
+            local: None,
+            core: None,
+            returned: Vec::new(),
+            held: VecDeque::new(),
+            end_asked: None,
+            ended: false,
+            reason: None,
+            failures: 0,
+            retry_at: None,
+        };
+        Arc::new_cyclic(|myself| Self {
+            cluster,
+            kind,
+            id,
+            path,
+            myself: myself.clone(),
+            inner: Mutex::new(inner),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Guarded<A>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn shared(&self) -> Arc<Self> {
+        match self.myself.upgrade() {
+            Some(shared) => shared,
+            None => unreachable!("it is called through the Arc"),
+        }
+    }
+
+    fn erased(&self) -> Arc<dyn AnyEntry> {
+        self.shared()
+    }
+
+    /// The ref to the virtual actor.
+    pub(crate) fn far_ref(&self) -> ActorRef<A> {
+        let route = || Arc::new(VirtualRoute::new(self.shared())) as Arc<dyn FarRoute<A>>;
+        match spi::far_ref(&self.cluster.system, &self.path, route) {
+            Ok(actor) => actor,
+            Err(error) => unreachable!("the path is of a virtual actor: {error}"),
+        }
+    }
+
+    /// Takes a message: to the actor, or to wait for it.
+    pub(crate) fn deliver(&self, mut envelope: Envelope<A>, priority: Priority) -> Result<(), FarRefused<A>> {
+        loop {
+            let mut inner = self.lock();
+            let local = match (inner.apply(Event::Message), &inner.local) {
+                (Action::Deliver, Some(local)) => local.clone(),
+                (Action::Begin, _) => {
+                    let instance = inner.begin();
+                    inner.held.push_back((envelope, priority));
+                    drop(inner);
+                    self.begin(instance);
+                    return Ok(());
+                }
+                _ => return self.hold(inner, envelope, priority),
+            };
+            drop(inner);
+            let FarRefused { envelope: back, error } = match spi::deliver(&local, envelope, priority) {
+                Ok(()) => return Ok(()),
+                Err(refused) => refused,
+            };
+            if error.kind() != ErrorKind::Stopped {
+                return Err(FarRefused { envelope: back, error });
+            }
+            let mut inner = self.lock();
+            if inner.local.as_ref() == Some(&local) {
+                inner.apply(Event::Closed);
+                return self.hold(inner, back, priority);
+            }
+            envelope = back;
+        }
+    }
+
+    fn hold(
+        &self,
+        mut inner: MutexGuard<'_, Guarded<A>>,
+        envelope: Envelope<A>,
+        priority: Priority,
+    ) -> Result<(), FarRefused<A>> {
+        if self.cluster.has_left() {
+            drop(inner);
+            return Err(FarRefused { envelope, error: ClusterError::ShuttingDown.unhandled(&self.id) });
+        }
+        if let Some((capacity, _)) = self.kind.options.bound
+            && inner.held.len() >= capacity
+        {
+            inner.held.retain(|(envelope, _)| !envelope.is_withdrawn());
+            if inner.held.len() >= capacity {
+                drop(inner);
+                let error = Error::new(ErrorKind::MailboxFull)
+                    .with("virtual actor", &self.id)
+                    .with("message", envelope.message_type())
+                    .with("because", "as many messages as its mailbox holds wait for its activation");
+                return Err(FarRefused { envelope, error });
+            }
+        }
+        inner.held.push_back((envelope, priority));
+        Ok(())
+    }
+
+    fn begin(&self, instance: u64) {
+        if self.cluster.catalog.insert(&self.id, self.erased()).is_err() {
+            unreachable!("an actor has one entry as long as it has refs or is active");
+        }
+        let pause = self.lock().retry_at.map(|at| at.saturating_duration_since(Instant::now()));
+        let guard = ActivationGuard { entry: self.shared(), instance, failure: None };
+        self.cluster.runtime.spawn(async move {
+            if let Some(pause) = pause.filter(|pause| !pause.is_zero()) {
+                tokio::time::sleep(pause).await;
+            }
+            run_activation(guard).await;
+        });
+    }
+
+    /// The actor has started: gives it what waits.
+    pub(crate) fn started(&self, instance: u64, local: &ActorRef<A>, core: &Arc<ActivationCore>) {
+        {
+            let mut inner = self.lock();
+            if inner.instance != instance || inner.apply(Event::Started) != Action::Flush {
+                return;
+            }
+            (inner.local, inner.core) = (Some(local.clone()), Some(core.clone()));
+            inner.retry_at = None;
+        }
+        loop {
+            let mut inner = self.lock();
+            let waiting = inner.take_waiting();
+            if waiting.is_empty() {
+                inner.apply(Event::Flushed);
+                return self.settle_start(inner);
+            }
+            drop(inner);
+            let rest = self.flush(local, waiting);
+            if !rest.is_empty() {
+                let mut inner = self.lock();
+                for waiting in rest.into_iter().rev() {
+                    inner.held.push_front(waiting);
+                }
+                inner.apply(Event::Closed);
+                return self.settle_start(inner);
+            }
+        }
+    }
+
+    /// Gives messages to the actor, and returns those that it does not take because it ends.
+    fn flush(
+        &self,
+        local: &ActorRef<A>,
+        waiting: VecDeque<(Envelope<A>, Priority)>,
+    ) -> VecDeque<(Envelope<A>, Priority)> {
+        let mut waiting = waiting.into_iter();
+        while let Some((envelope, priority)) = waiting.next() {
+            match spi::deliver(local, envelope, priority) {
+                Ok(()) => {}
+                Err(FarRefused { envelope, error }) if error.kind() == ErrorKind::Stopped => {
+                    return std::iter::once((envelope, priority)).chain(waiting).collect();
+                }
+                Err(FarRefused { envelope, error }) => spi::refuse(&self.far_ref(), envelope, &error),
+            }
+        }
+        VecDeque::new()
+    }
+
+    /// What happened while the actor was being activated.
+    fn settle_start(&self, mut inner: MutexGuard<'_, Guarded<A>>) {
+        let asked = inner.end_asked.take();
+        if mem::take(&mut inner.ended) {
+            return self.apply_end(inner);
+        }
+        drop(inner);
+        if let Some((how, reason)) = asked {
+            // What came before the request is handled.
+            self.end(if how == End::Stop { End::Drain } else { how }, reason);
+        }
+    }
+
+    /// The actor could not be activated: answers all that wait.
+    fn failed(&self, instance: u64, cause: ClusterError) {
+        let mut inner = self.lock();
+        if inner.instance != instance || inner.apply(Event::Failed) != Action::Answer {
+            return;
+        }
+        inner.end_asked = None;
+        inner.note_failure();
+        let waiting = inner.take_waiting();
+        self.cluster.catalog.remove(&self.id, &self.erased());
+        drop(inner);
+        tracing::warn!(actor = %self.id, error = %cause, waiting = waiting.len(), "not activated");
+        self.refuse_all(waiting, cause);
+    }
+
+    fn refuse_all(&self, waiting: VecDeque<(Envelope<A>, Priority)>, cause: ClusterError) {
+        if waiting.is_empty() {
+            return;
+        }
+        let (far, error) = (self.far_ref(), cause.unhandled(&self.id));
+        for (envelope, _) in waiting {
+            spi::refuse(&far, envelope, &error);
+        }
+    }
+
+    /// What an activation has accepted and not handled waits for the next.
+    pub(crate) fn give_back(&self, messages: Vec<Envelope<A>>) {
+        self.lock().returned.extend(messages);
+    }
+
+    /// The actor of this activation has ended, or did not start.
+    pub(crate) fn ended(&self, instance: u64) {
+        let mut inner = self.lock();
+        if inner.instance != instance {
+            return;
+        }
+        match next(inner.state, Event::Ended).1 {
+            Action::Remember => inner.ended = true,
+            Action::Finish => self.apply_end(inner),
+            _ => {}
+        }
+    }
+
+    /// The activation is over. The next one begins if messages wait for it.
+    fn apply_end(&self, mut inner: MutexGuard<'_, Guarded<A>>) {
+        inner.apply(Event::Ended);
+        inner.local = None;
+        let core = inner.core.take();
+        if core.as_ref().is_some_and(|core| core.has_handled()) {
+            (inner.failures, inner.retry_at) = (0, None);
+        }
+        // Not if it was asked to end: then the next one is not likely to do the same.
+        let is_fruitless = inner.reason.is_none() && core.as_ref().is_some_and(|core| !core.has_handled());
+        let refusal = match &core {
+            _ if self.cluster.is_closing() => Some(ClusterError::ShuttingDown),
+            Some(core) if core.epoch.is_lost() => Some(core.epoch.error()),
+            Some(_) if is_fruitless && inner.failures >= FRUITLESS => Some(ClusterError::EndsAtOnce),
+            _ => None,
+        };
+        let waits = inner.anything_waits();
+        if waits && refusal.is_none() {
+            if is_fruitless {
+                inner.note_failure();
+            }
+            let instance = inner.begin();
+            drop(inner);
+            return self.begin(instance);
+        }
+        let waiting = inner.take_waiting();
+        self.cluster.catalog.remove(&self.id, &self.erased());
+        drop(inner);
+        if let Some(cause) = refusal {
+            self.refuse_all(waiting, cause);
+        }
+        if let Some(core) = core.filter(|core| !core.epoch.is_lost()) {
+            self.cluster.release(&core);
+        }
+    }
+
+    /// Asks the actor to end, if it is active.
+    pub(crate) fn end(&self, how: End, reason: DeactivationReason) {
+        self.end_if(how, reason, |_| true);
+    }
+
+    fn end_if(&self, how: End, reason: DeactivationReason, is_meant: impl Fn(&Guarded<A>) -> bool) {
+        let mut inner = self.lock();
+        if !is_meant(&inner) {
+            return;
+        }
+        match inner.apply(Event::EndAsked) {
+            Action::Remember => inner.end_asked = Some((how, reason)),
+            Action::Signal => {
+                inner.reason.get_or_insert(reason);
+                let local = inner.local.clone();
+                drop(inner);
+                if let Some(local) = local {
+                    // Never an error for an actor of this process.
+                    let _ = local.end(how);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Why the actor is deactivated, when it ends like this.
+    pub(crate) fn reason(&self, reason: &StopReason) -> DeactivationReason {
+        let asked = self.lock().reason;
+        match (asked, reason) {
+            (Some(asked), _) => asked,
+            (None, StopReason::Failed(_)) => DeactivationReason::Failed,
+            (None, _) if self.cluster.is_closing() => DeactivationReason::Shutdown,
+            (None, _) => DeactivationReason::Requested,
+        }
+    }
+}
+
+impl<A: VirtualActor> AnyEntry for Entry<A> {
+    fn end_instance(&self, instance: u64, how: End, reason: DeactivationReason) {
+        self.end_if(how, reason, |inner| inner.instance == instance);
+    }
+
+    fn lose(&self) {
+        let waiting = {
+            let mut inner = self.lock();
+            inner.reason = Some(DeactivationReason::Lost);
+            inner.take_waiting()
+        };
+        self.refuse_all(waiting, self.cluster.epoch().error());
+        self.end(End::Kill, DeactivationReason::Lost);
+    }
+
+    fn state(&self) -> ActivationState {
+        self.lock().state
+    }
+
+    fn cluster(&self) -> &Arc<Inner> {
+        &self.cluster
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+}
+
+/// An activation that is under way. Dropped before its end, because the runtime has ended, it has failed.
+pub(crate) struct ActivationGuard<A: VirtualActor> {
+    pub(crate) entry: Arc<Entry<A>>,
+    pub(crate) instance: u64,
+    pub(crate) failure: Option<ClusterError>,
+}
+
+impl<A: VirtualActor> Drop for ActivationGuard<A> {
+    fn drop(&mut self) {
+        let cause = self.failure.take().unwrap_or(ClusterError::ShuttingDown);
+        // Ignored after a start.
+        self.entry.failed(self.instance, cause);
+    }
+}
