@@ -83,7 +83,7 @@ impl<A: Actor> ReadContext<A> {
         &self.myself
     }
 
-    /// This actor's number.
+    /// This actor's id.
     pub fn id(&self) -> Pid {
         self.myself.id()
     }
@@ -93,7 +93,7 @@ impl<A: Actor> ReadContext<A> {
         self.myself.name()
     }
 
-    /// This actor's path, with its number as the UID: see [`ActorRef::path`].
+    /// This actor's path, with its UID: see [`ActorRef::path`].
     pub fn path(&self) -> ActorPath {
         self.myself.path()
     }
