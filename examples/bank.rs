@@ -2,11 +2,12 @@
 //!
 //! ```text
 //! cargo run --release --example bank --features kameo,sqlite -- --engine sqlite --backend kameo --seconds 5
+//! cargo run --release --example bank --features kameo,sqlite,postgres -- --engine postgres --database postgres://localhost/bank
 //! ```
 //!
 //! A transfer saves each of its steps: `Started`, `Debited`, `Credited`, `Closed`. An account remembers the transfers that
 //! have changed it until they are credited, so that a step that is repeated has no second effect. Transfers that a crash
-//! left open are driven to their end at the next start. `--acks FILE` appends the id of each acknowledged transfer to a
+//! left open are driven to their end at the next start. `--lease SECONDS` sets how long a lease lasts, `--acks FILE` appends the id of each acknowledged transfer to a
 //! file, and `--check FILE` tests that all of them are closed.
 
 use std::collections::BTreeSet;
@@ -231,6 +232,20 @@ impl Handler<Status> for Transfer {
     }
 }
 
+/// Opens an account. After a crash on PostgreSQL it belongs to the last process until that one's lease has expired: only
+/// SQLite proves at once that a process has ended.
+async fn open(account: &ActorRef<Account>, lease: u32) -> Result<(), AnyError> {
+    let begin = Instant::now();
+    loop {
+        match account.ask(Open(OPENING)).await {
+            Err(_) if begin.elapsed() < Duration::from_secs(5) * lease => {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            result => return Ok(result?),
+        }
+    }
+}
+
 /// Drives all open transfers to their end, and adds up the accounts.
 async fn audit(cluster: &Cluster) -> Result<(u64, usize), AnyError> {
     let (mut after, mut driven) = (None, 0);
@@ -259,6 +274,8 @@ struct Options {
     engine: String,
     backend: String,
     directory: String,
+    database: String,
+    lease: u32,
     seconds: u64,
     acks: Option<String>,
     check: Option<String>,
@@ -269,6 +286,8 @@ fn options() -> Result<Options, AnyError> {
         engine: "memory".into(),
         backend: "ractor".into(),
         directory: String::new(),
+        database: std::env::var("DATABASE_URL").unwrap_or_default(),
+        lease: 10,
         seconds: 5,
         acks: None,
         check: None,
@@ -280,6 +299,8 @@ fn options() -> Result<Options, AnyError> {
             "--engine" => options.engine = value,
             "--backend" => options.backend = value,
             "--directory" => options.directory = value,
+            "--database" => options.database = value,
+            "--lease" => options.lease = value.parse()?,
             "--seconds" => options.seconds = value.parse()?,
             "--acks" => options.acks = Some(value),
             "--check" => options.check = Some(value),
@@ -289,13 +310,27 @@ fn options() -> Result<Options, AnyError> {
     Ok(options)
 }
 
-fn engine(options: &Options, scratch: &std::path::Path) -> Result<Engine, AnyError> {
+async fn engine(options: &Options, scratch: &std::path::Path) -> Result<Engine, AnyError> {
     match &*options.engine {
         "memory" => Ok(Memory::new().into()),
         "sqlite" if options.directory.is_empty() => Ok(Sqlite::open(scratch)?.into()),
         "sqlite" => Ok(Sqlite::open(&options.directory)?.into()),
-        other => Err(format!("the engine {other} is not known: memory or sqlite").into()),
+        "postgres" => postgres(&options.database).await,
+        other => Err(format!("the engine {other} is not known: memory, sqlite or postgres").into()),
     }
+}
+
+#[cfg(feature = "postgres")]
+async fn postgres(database: &str) -> Result<Engine, AnyError> {
+    if database.is_empty() {
+        return Err("the engine postgres needs --database URL, or DATABASE_URL".into());
+    }
+    Ok(dactor::cluster::Postgres::open(database).await?.into())
+}
+
+#[cfg(not(feature = "postgres"))]
+async fn postgres(_: &str) -> Result<Engine, AnyError> {
+    Err("the engine postgres needs the feature postgres".into())
 }
 
 /// What the clients of the bank share.
@@ -359,14 +394,15 @@ async fn run(options: Options, scratch: &std::path::Path) -> Result<(), AnyError
 
 async fn run_on(options: Options, scratch: &std::path::Path, system: System) -> Result<(), AnyError> {
     let cluster = Cluster::builder(&system)
-        .engine(engine(&options, scratch)?)
+        .engine(engine(&options, scratch).await?)
         .register::<Account>()
         .register::<Transfer>()
         .max_active(10_000)
+        .lease(Duration::from_secs(options.lease.into()), Duration::from_millis(100) * options.lease)
         .start()
         .await?;
     for number in 0..ACCOUNTS {
-        cluster.actor::<Account>(&format!("account-{number}"))?.ask(Open(OPENING)).await?;
+        open(&cluster.actor::<Account>(&format!("account-{number}"))?, options.lease).await?;
     }
     let (sum, driven) = audit(&cluster).await?;
     println!("at the start: {sum} cents, {driven} open transfers driven to their end");

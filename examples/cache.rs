@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use dactor::prelude::*;
 use dactor::{ReadContext, ReadHandler};
 
-/// Names by number. What it does not know takes a while to look up.
+/// Names by number. An unknown name takes a while to look up.
 struct Cache {
     names: HashMap<u32, String>,
 }

@@ -11,9 +11,18 @@ pub mod cluster {
     pub use dactor_engine as engine;
     #[doc(no_inline)]
     pub use dactor_engine::Memory;
+    #[cfg(feature = "postgres")]
+    #[doc(no_inline)]
+    pub use dactor_postgres::Postgres;
     #[cfg(feature = "sqlite")]
     #[doc(no_inline)]
     pub use dactor_sqlite::Sqlite;
+}
+
+/// Nodes: systems in several processes that reach each other's actors. The guide `remote` has the guarantees.
+#[cfg(feature = "remote")]
+pub mod remote {
+    pub use dactor_remote::*;
 }
 
 #[cfg(feature = "kameo")]
@@ -41,6 +50,9 @@ pub mod guide {
     pub mod reads {}
     #[doc = include_str!("docs/refs.md")]
     pub mod refs {}
+    #[cfg(all(feature = "remote", feature = "ractor"))]
+    #[doc = include_str!("docs/remote.md")]
+    pub mod remote {}
     #[doc = include_str!("docs/streams.md")]
     pub mod streams {}
     #[doc = include_str!("docs/supervision.md")]

@@ -66,7 +66,7 @@ impl ReadHandler<Total> for Sum {
     }
 }
 
-/// The mean number of allocations per read, of so many at once.
+/// The mean number of allocations per read, with `burst` reads at once.
 async fn reads(sum: &ActorRef<Sum>, burst: usize, waits: bool) -> f64 {
     let mut pending: Vec<PendingReply<Total>> = Vec::with_capacity(READS);
     let mut rounds = 0;

@@ -130,7 +130,7 @@ impl ReadHandler<Join> for Victim {
     }
 }
 
-/// No write is in progress any more.
+/// Marks the end of a write when it is dropped.
 struct Writing<'a>(&'a AtomicBool);
 
 impl Drop for Writing<'_> {

@@ -23,7 +23,7 @@ static ALLOCATOR: Counting = Counting;
 const ITEMS: u64 = 100_000;
 const PER_ITEM: f64 = 1.0 / 16.0;
 
-/// For ever, beside the actor. Counts what is produced.
+/// Produces items for ever, beside the actor, and counts them.
 #[derive(Expand)]
 #[message(item = Vec<u8>)]
 struct Blocks(Arc<AtomicUsize>);

@@ -1,210 +1,143 @@
-//! Virtual actors against plain ones.
+//! Virtual actors against plain ones, and against what their engine does by itself.
 //!
-//! - a warm ask of a virtual actor against an ask of a plain actor with a timeout of 30 s;
-//! - a cold activation against the claim and the open of the engine, in memory and on SQLite;
-//! - the memory of an idle activation against that of a plain actor.
+//! - `ask`: a warm ask of a virtual actor against an ask of a plain actor with a timeout of 30 s;
+//! - `activation`: a cold activation against the claim and the open of the engine, and against these and the spawn of a plain
+//!   actor, without which there is no activation;
+//! - `idle`: the heap of an idle activation against that of a plain actor;
+//! - `saves`: saves per second of 1, 64 and 1000 actors against one transaction per save with the same settings;
+//! - `touched`: one million ids with a cap of 10 000 activations.
 //!
 //! ```text
-//! cargo bench --bench virtual --features kameo,sqlite
-//! cargo bench --bench virtual --features kameo,sqlite -- --quick     # smoke run, figures mean nothing
+//! cargo bench --bench virtual --features kameo,sqlite                 # everything; rewrites docs/bench/virtual.svg
+//! cargo bench --bench virtual --features kameo,sqlite -- saves        # only this part
+//! cargo bench --bench virtual --features kameo,sqlite -- --quick      # smoke run, figures mean nothing
 //! ```
 
-use std::convert::Infallible;
-use std::time::{Duration, Instant};
+mod actors;
+mod engines;
+mod measure;
+mod report;
 
-use bench_harness::{Files, Options, Rounds, Scale};
-use dactor::cluster::engine::{Claim, ClaimToken, Engine, EntityId, NodeId};
-use dactor::cluster::{Activation, Cluster, Memory, Persistent, Sqlite, VirtualActor};
-use dactor::prelude::*;
-use dactor::wire::Remote;
+use std::convert::Infallible;
+use std::time::Duration;
+
+use bench_harness::{Options, Rounds, Scale};
+
+use crate::engines::{ENGINES, Scratch};
+use crate::measure::{BACKENDS, one_thread, two_threads};
+use crate::report::Row;
 
 #[global_allocator]
 static ALLOCATOR: counting_alloc::Counting = counting_alloc::Counting;
 
-struct Counter {
-    state: Persistent<u64>,
-}
+const PARTS: [&str; 5] = ["ask", "activation", "idle", "saves", "touched"];
 
-impl Actor for Counter {}
-impl Remote for Counter {
-    const TYPE: &'static str = "Counter";
-}
-impl VirtualActor for Counter {
-    type State = u64;
-    async fn activate(activation: Activation<Self>) -> Outcome<Self> {
-        Ok(Self { state: activation.state() })
+fn ask(options: &Options, rows: &mut Vec<Row>) {
+    let asks = if options.scale == Scale::Full { 200_000 } else { 1000 };
+    let run = |backend| Ok(one_thread(measure::warm(backend, asks)));
+    let Ok::<_, Infallible>(rounds) = Rounds::interleaved(2, options.rounds, run);
+    for (at, backend) in BACKENDS.into_iter().enumerate() {
+        let row = Row::new("warm ask", backend, "memory");
+        let row = row.value("plain_ask_ns", rounds.median(|round| Some(round[at].plain)));
+        let row = row.value("warm_ask_ns", rounds.median(|round| Some(round[at].warm)));
+        rows.push(row.ratio("of a plain ask", rounds.median(|round| Some(round[at].warm / round[at].plain))));
     }
 }
 
-struct Plain(u64);
-impl Actor for Plain {}
-
-#[derive(Message)]
-#[message(reply = u64)]
-struct Get;
-
-impl Handler<Get> for Counter {
-    async fn handle(&mut self, _: Get, _: &mut Context<Self>) -> Outcome<u64> {
-        Ok(*self.state.get())
-    }
-}
-
-impl Handler<Get> for Plain {
-    async fn handle(&mut self, _: Get, _: &mut Context<Self>) -> Outcome<u64> {
-        Ok(self.0)
-    }
-}
-
-/// Nanoseconds or bytes each.
-struct Figures {
-    plain_ask: f64,
-    virtual_ask: f64,
-    engine: f64,
-    activation: f64,
-    plain_bytes: f64,
-    virtual_bytes: f64,
-    on_disk: f64,
-}
-
-/// The time that an engine takes for the claims and opens of so many actors, one by one.
-async fn claim_and_open(engine: &Engine, actors: u32) -> Duration {
-    let node = NodeId::start("bench");
-    engine.membership.join("other", &node, Duration::from_secs(60)).await.expect("a lease");
-    let begin = Instant::now();
-    for number in 0..actors {
-        let (id, token) = (EntityId::new("other", "Counter", &number.to_string()), ClaimToken::random());
-        let id = id.expect("an id");
-        let claim = engine.directory.claim(&id, &node, token).await.expect("a claim");
-        let Claim::Granted(generation) = claim else { unreachable!("it is free") };
-        engine.state.open(&id, generation, token).await.expect("a state");
-    }
-    begin.elapsed()
-}
-
-/// A cold activation in units of claim + open, on SQLite.
-async fn on_disk(system: System, actors: u32) -> f64 {
-    let directory = std::env::temp_dir().join(format!("dactor-bench-virtual-{}", std::process::id()));
-    let engine = Engine::from(Sqlite::open(&directory).expect("a database"));
-    let cluster = Cluster::builder(&system).engine(engine.clone()).register::<Counter>();
-    let cluster = cluster.start().await.expect("a cluster");
-    let claimed = claim_and_open(&engine, actors).await;
-    let begin = Instant::now();
-    for number in 0..actors {
-        let cold = cluster.actor::<Counter>(&format!("cold-{number}")).expect("a ref");
-        cold.ask(Get).await.expect("a reply");
-    }
-    let activated = begin.elapsed();
-    system.shutdown().await.expect("a shutdown");
-    drop((cluster, engine));
-    let _ = std::fs::remove_dir_all(directory);
-    activated.as_secs_f64() / claimed.as_secs_f64()
-}
-
-async fn measure(system: System, asks: u32, actors: u32) -> Figures {
-    let engine = Engine::from(Memory::new());
-    let cluster = Cluster::builder(&system).engine(engine.clone()).register::<Counter>();
-    let cluster = cluster.start().await.expect("a cluster");
-    let plain = system.spawn(Plain(0)).await.expect("an actor");
-    let warm = cluster.actor::<Counter>("warm").expect("a ref");
-    let timeout = Duration::from_secs(30);
-    let (mut plain_ask, mut virtual_ask) = (Duration::MAX, Duration::MAX);
-    // The best of several short runs, in turns: other programs disturb long ones.
-    for _ in 0..10 {
-        let begin = Instant::now();
-        for _ in 0..asks / 10 {
-            plain.ask(Get).timeout(timeout).await.expect("a reply");
+fn activation(options: &Options, rows: &mut Vec<Row>) {
+    for kind in &ENGINES {
+        let actors = match (options.scale, kind.is_slow) {
+            (Scale::Full, false) => 10_000,
+            (Scale::Full, true) => 200,
+            (Scale::Quick, _) => 20,
+        };
+        let run = |backend| Ok(one_thread(measure::cold(backend, kind, actors)));
+        let Ok::<_, Infallible>(rounds) = Rounds::interleaved(2, options.rounds, run);
+        for (at, backend) in BACKENDS.into_iter().enumerate() {
+            let of = |figure: fn(&measure::Cold) -> f64| rounds.median(|round| round.get(at).map(figure));
+            let row = Row::new("cold activation", backend, kind.name);
+            let row = row.value("claim_open_ns", of(|cold| cold.engine));
+            let row = row.value("plain_spawn_ask_ns", of(|cold| cold.spawn));
+            let row = row.value("activation_ns", of(|cold| cold.activation));
+            let row = row.value("rest_ns", of(|cold| cold.activation - cold.engine - cold.spawn));
+            let row = row.ratio("of claim + open", of(|cold| cold.activation / cold.engine));
+            let whole = of(|cold| cold.activation / (cold.engine + cold.spawn));
+            rows.push(row.ratio("of claim + open + plain spawn", whole));
         }
-        plain_ask = plain_ask.min(begin.elapsed());
-        let begin = Instant::now();
-        for _ in 0..asks / 10 {
-            warm.ask(Get).await.expect("a reply");
+    }
+}
+
+fn idle(options: &Options, rows: &mut Vec<Row>) {
+    let actors = if options.scale == Scale::Full { 10_000 } else { 1000 };
+    for (at, backend) in BACKENDS.into_iter().enumerate() {
+        let idle = one_thread(measure::idle(at, actors));
+        let row = Row::new("idle activation", backend, "memory").value("plain_bytes", idle.plain);
+        let row = row.value("activation_bytes", idle.activation);
+        let row = row.value("bytes_over_plain", idle.activation - idle.plain);
+        rows.push(row.ratio("of a plain actor", idle.activation / idle.plain));
+    }
+}
+
+fn saves(options: &Options, rows: &mut Vec<Row>) {
+    let length = Duration::from_millis(if options.scale == Scale::Full { 600 } else { 30 });
+    for kind in &ENGINES {
+        for actors in [1, 64, 1000] {
+            let run = |at: usize| {
+                let (backend, is_single) = (at % 2, at >= 2);
+                let scratch = Scratch::new();
+                let open = kind.one_by_one.filter(|_| is_single).unwrap_or(kind.open);
+                let engine = open(scratch.path());
+                Ok(two_threads(measure::saves(backend, engine, actors, length)))
+            };
+            // The grouped ones of both backends, then the single ones, if there are any.
+            let subjects = if kind.one_by_one.is_some() { 4 } else { 2 };
+            let Ok::<_, Infallible>(rounds) = Rounds::interleaved(subjects, options.rounds.min(5), run);
+            for (at, backend) in BACKENDS.into_iter().enumerate() {
+                let mut row = Row::new(format!("saves of {actors}"), backend, kind.name);
+                row = row.value("saves_per_second", rounds.median(|round| Some(round[at])));
+                if kind.one_by_one.is_some() {
+                    row = row.value("one_by_one", rounds.median(|round| Some(round[at + 2])));
+                    let ratio = rounds.median(|round| Some(round[at] / round[at + 2]));
+                    row = row.ratio("of one transaction per save", ratio);
+                }
+                rows.push(row);
+            }
         }
-        virtual_ask = virtual_ask.min(begin.elapsed());
     }
-    let claimed = claim_and_open(&engine, actors).await;
-    // The engine keeps rows for these ids, too: claimed before, so that their memory does not count.
-    let before = NodeId::start("before");
-    engine.membership.join(system.name(), &before, timeout).await.expect("a lease");
-    for number in 0..actors {
-        let id = EntityId::new(system.name(), "Counter", &format!("cold-{number}")).expect("an id");
-        let token = ClaimToken::random();
-        let claim = engine.directory.claim(&id, &before, token).await.expect("a claim");
-        let Claim::Granted(generation) = claim else { unreachable!("it is free") };
-        engine.state.open(&id, generation, token).await.expect("a state");
-        engine.directory.release(&id, generation).await.expect("it is free again");
-    }
-    counting_alloc::start_counting();
-    let begin = Instant::now();
-    for number in 0..actors {
-        let cold = cluster.actor::<Counter>(&format!("cold-{number}")).expect("a ref");
-        cold.ask(Get).await.expect("a reply");
-    }
-    let activated = begin.elapsed();
-    let virtual_bytes = counting_alloc::stop_counting().live_bytes as f64 / f64::from(actors);
-    counting_alloc::start_counting();
-    for _ in 0..actors {
-        let actor = system.spawn(Plain(0)).await.expect("an actor");
-        actor.ask(Get).timeout(timeout).await.expect("a reply");
-    }
-    let plain_bytes = counting_alloc::stop_counting().live_bytes as f64 / f64::from(actors);
-    let each = |time: Duration, count: u32| time.as_nanos() as f64 / f64::from(count);
-    system.shutdown().await.expect("a shutdown");
-    Figures {
-        plain_ask: each(plain_ask, asks / 10),
-        virtual_ask: each(virtual_ask, asks / 10),
-        engine: each(claimed, actors),
-        activation: each(activated, actors),
-        plain_bytes,
-        virtual_bytes,
-        on_disk: 0.0,
+}
+
+fn touched(options: &Options, rows: &mut Vec<Row>) {
+    for kind in &ENGINES {
+        let (ids, cap) = match (options.scale, kind.is_slow) {
+            (Scale::Full, false) => (1_000_000, 10_000),
+            (Scale::Full, true) => (50_000, 1000),
+            (Scale::Quick, _) => (1000, 100),
+        };
+        for (at, backend) in BACKENDS.into_iter().enumerate() {
+            let touched = two_threads(measure::touched(at, kind, ids, cap));
+            let row = Row::new("touched", backend, kind.name).value("ids", f64::from(ids));
+            let row = row.value("cap", cap as f64).value("seconds", touched.seconds);
+            let row = row.value("ids_per_second", f64::from(ids) / touched.seconds);
+            let row = row.value("peak_bytes", touched.peak).value("engine_bytes", touched.rows);
+            rows.push(row.value("peak_bytes_per_active", (touched.peak - touched.rows) / cap as f64));
+        }
     }
 }
 
 fn main() {
-    let options = Options::from_args(std::env::args().skip(1), &[]).unwrap_or_else(|message| {
+    let options = Options::from_args(std::env::args().skip(1), &PARTS).unwrap_or_else(|message| {
         eprintln!("{message}");
         std::process::exit(2);
     });
-    let (asks, actors) = if options.scale == Scale::Full { (200_000, 10_000) } else { (1000, 100) };
-    let run = |subject: usize| {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let system = |name| {
-            let builder = System::builder(name);
-            let chosen = if subject == 0 {
-                builder.backend(dactor::ractor())
-            } else {
-                builder.backend(dactor::kameo())
-            };
-            chosen.build().expect("a valid name")
-        };
-        let on_disk = runtime.block_on(on_disk(system("disk"), actors / 50));
-        let figures = runtime.block_on(measure(system("virtual"), asks, actors));
-        Ok(Figures { on_disk, ..figures })
-    };
-    let Ok::<_, Infallible>(rounds) = Rounds::interleaved(2, options.rounds, run);
-    let mut json = Vec::new();
-    println!(
-        "backend   plain ask  warm ask  ratio   claim+open  activation  ratio  on SQLite  plain bytes  idle bytes"
-    );
-    for (subject, backend) in ["ractor", "kameo"].into_iter().enumerate() {
-        let of = |figure: fn(&Figures) -> f64| rounds.median(|costs| costs.get(subject).map(figure));
-        let (plain, warm) = (of(|f| f.plain_ask), of(|f| f.virtual_ask));
-        let (engine, cold) = (of(|f| f.engine), of(|f| f.activation));
-        let (bytes, idle) = (of(|f| f.plain_bytes), of(|f| f.virtual_bytes));
-        let ask = of(|f| f.virtual_ask / f.plain_ask);
-        let disk = of(|f| f.on_disk);
-        let activation = of(|f| f.activation / f.engine);
-        println!(
-            "{backend:<8} {plain:>8.0} ns {warm:>6.0} ns  {ask:>5.2}  {engine:>8.0} ns {cold:>8.0} ns {activation:>6.2} {disk:>10.2}  {bytes:>11.0} {idle:>11.0}"
-        );
-        json.push(format!(
-            "{{\"backend\":\"{backend}\",\"plain_ask_ns\":{plain:.0},\"warm_ask_ns\":{warm:.0},\"ask_ratio\":{ask:.3},\
-             \"claim_open_ns\":{engine:.0},\"activation_ns\":{cold:.0},\"activation_ratio\":{activation:.3},\"sqlite_activation_ratio\":{disk:.3},\
-             \"plain_bytes\":{bytes:.0},\"idle_bytes\":{idle:.0}}}"
-        ));
+    let mut rows = Vec::new();
+    for (part, run) in
+        PARTS.into_iter().zip([ask as fn(&Options, &mut Vec<Row>), activation, idle, saves, touched])
+    {
+        if options.selects(part) {
+            let before = rows.len();
+            run(&options, &mut rows);
+            rows[before..].iter().for_each(|row| println!("{row}"));
+        }
     }
-    if options.is_full_run() {
-        let files = Files::of(env!("CARGO_MANIFEST_DIR"), "virtual");
-        files.write_json(&format!("[{}]\n", json.join(",\n"))).expect("the file can be written");
-    }
+    report::write(&rows, &options).expect("the files can be written");
 }

@@ -91,6 +91,10 @@ pub fn page(broken: &[BrokenBackend]) -> String {
          alone cannot violate a rule tagged `core`, but such a rule needs a running actor: on a backend that loses \
          wake-ups or cells most of them fail, too. The suite runs the `spi` rules first, so their failures are printed \
          first.\n\n\
+         Streams and concurrent reads use no part of the adapter contract of their own: items never pass through the \
+         backend, and reads are polled inside a turn. An adapter can break them in four ways only, each of which is a broken \
+         backend here: it ignores a wake-up of a pending turn (`wakes-once-per-turn`; while reads run, a new message \
+         wakes the pending turn), a native stop, kill or drain, or runs the cell on another runtime.\n\n\
          | backend | defect | failing `spi` rules | failing `core` rules |\n| --- | --- | --- | --- |\n",
     );
     for broken in broken {

@@ -44,6 +44,8 @@ pub mod engine;
 #[cfg(feature = "adapter")]
 mod events;
 #[cfg(feature = "adapter")]
+mod far;
+#[cfg(feature = "adapter")]
 mod fixtures;
 #[cfg(feature = "adapter")]
 pub mod mutants;
@@ -70,6 +72,8 @@ pub use check::{Flavor, Settings, Verdict, check};
 pub use context::RuleContext;
 #[cfg(feature = "adapter")]
 pub use coverage::{REASONS, Reason, uncovered};
+#[cfg(feature = "adapter")]
+pub use far::{FarPair, FarSettings};
 #[cfg(feature = "adapter")]
 pub use reference::{Handle, Reference, Style};
 #[cfg(feature = "adapter")]

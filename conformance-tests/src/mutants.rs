@@ -34,6 +34,7 @@ impl Mutant {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flaw {
     LosesWakes,
+    WakesOncePerTurn,
     ClearsFlagLate,
     WakesBySpawning,
     IgnoresMore,
@@ -67,6 +68,12 @@ const fn mutant(name: &'static str, style: Style, flaw: Flaw, what: &'static str
 /// All mutants.
 pub static MUTANTS: &[Mutant] = &[
     mutant("loses-wakes", Style::Turns, Flaw::LosesWakes, "loses every second wake-up"),
+    mutant(
+        "wakes-once-per-turn",
+        Style::Turns,
+        Flaw::WakesOncePerTurn,
+        "polls a pending turn again after its first wake-up, and ignores later ones",
+    ),
     mutant(
         "clears-flag-late",
         Style::Turns,
@@ -188,6 +195,34 @@ pub(crate) fn poll_again<T>(
         }
     }
     Poll::Pending
+}
+
+/// The wake-ups that a turn may have, for a flaw that limits them.
+#[derive(Default)]
+pub(crate) struct TurnWakes(Arc<AtomicBool>);
+
+impl TurnWakes {
+    /// Polls the turn with a waker that works once.
+    pub(crate) fn poll<T>(
+        &self,
+        flaw: Flaws,
+        cx: &mut Context<'_>,
+        poll: impl FnOnce(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<T> {
+        struct Once(Waker, Arc<AtomicBool>);
+        impl Wake for Once {
+            fn wake(self: Arc<Self>) {
+                if !self.1.swap(true, Ordering::SeqCst) {
+                    self.0.wake_by_ref();
+                }
+            }
+        }
+        if !flaw.is(Flaw::WakesOncePerTurn) {
+            return poll(cx);
+        }
+        let waker = Waker::from(Arc::new(Once(cx.waker().clone(), self.0.clone())));
+        poll(&mut Context::from_waker(&waker))
+    }
 }
 
 /// Keeps a cell forever.

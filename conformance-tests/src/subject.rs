@@ -5,7 +5,7 @@ use std::pin::Pin;
 
 use dactor_core::spi::Backend;
 
-use crate::Capability;
+use crate::{Capability, FarPair, FarSettings};
 
 /// A boxed future.
 pub type Task<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -47,6 +47,13 @@ pub trait Subject: Send + Sync + 'static {
     /// The backend of the second system, in rules about two systems; another one of its own, if not overridden.
     fn other_backend(&self) -> Box<dyn Backend> {
         self.backend()
+    }
+
+    /// Two systems that reach each other over a network, in rules about two systems; a [link](dactor_core::testkit::FarLink) if not
+    /// overridden.
+    fn far_pair(&self, settings: FarSettings) -> Option<Task<'_, Box<dyn FarPair>>> {
+        let _ = settings;
+        None
     }
 
     /// The native side, or the reason why there is none; all rules that need it are then ignored.

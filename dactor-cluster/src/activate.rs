@@ -1,12 +1,17 @@
 //! How an actor is activated: claim, open, decode, `activate`, spawn.
 
-use std::future::Future;
-use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Weak};
+use std::any::Any;
+use std::cell::Cell;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::ptr;
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use dactor_core::spi::{spawn_child, with_lifecycle};
-use dactor_core::{ActorId, ActorRef, Directive, ErrorKind, Failure, Supervision};
+use dactor_core::{ActorId, ActorRef, ErrorKind, Failure};
 use dactor_engine::{Claim, ClaimToken, Generation, NodeId, Opened, StorageError};
 use futures_util::FutureExt;
 
@@ -17,14 +22,15 @@ use crate::lease::Epoch;
 use crate::lifecycle::{ActivationCore, VirtualLifecycle};
 use crate::persistent::is_stateless;
 use crate::placement::PlacementDecision;
-use crate::{ActorAddress, Cluster, ClusterError, Persistent, VirtualActor};
+use crate::{ActorAddress, Cluster, ClusterError, Persistent, StateError, VirtualActor};
 
 /// What an actor is activated with: see [`VirtualActor::activate`].
-#[derive(Debug)]
 pub struct Activation<A: VirtualActor> {
     core: Arc<ActivationCore>,
     state: Persistent<A::State>,
-    myself: ActorRef<A>,
+    entry: Arc<Entry<A>>,
+    /// Made when it is asked for.
+    myself: OnceLock<ActorRef<A>>,
     cluster: Cluster,
 }
 
@@ -56,12 +62,18 @@ impl<A: VirtualActor> Activation<A> {
 
     /// The ref to the virtual actor.
     pub fn virtual_ref(&self) -> &ActorRef<A> {
-        &self.myself
+        self.myself.get_or_init(|| self.entry.far_ref())
     }
 
     /// The cluster, for refs to other virtual actors.
     pub fn cluster(&self) -> &Cluster {
         &self.cluster
+    }
+}
+
+impl<A: VirtualActor> fmt::Debug for Activation<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Activation").field(&self.core).finish()
     }
 }
 
@@ -134,29 +146,28 @@ async fn open<A: VirtualActor>(
     token: ClaimToken,
 ) -> Result<Activated<A>, ClusterError> {
     let (cluster, id) = (&entry.cluster, &entry.id);
-    let store = cluster.engine.state.clone();
+    let engine = &cluster.engine;
     let opened = if is_stateless::<A::State>() {
         Opened { etag: None, body: None }
     } else {
-        retry(|| store.open(id, generation, token)).await?
+        retry(|| engine.state.open(id, generation, token)).await?
     };
-    let value = match &opened.body {
-        Some(body) => decode::<A>(body)?,
-        None => A::State::default(),
-    };
+    let value = load::<A>(&opened)?;
     let erased: Weak<dyn AnyEntry> = Arc::downgrade(&(entry.clone() as Arc<dyn AnyEntry>));
     let runtime = cluster.runtime.clone();
     let core =
-        Arc::new(ActivationCore::new((id.clone(), generation, instance), epoch, store, runtime, erased));
+        Arc::new(ActivationCore::new((id.clone(), generation, instance), epoch, engine, runtime, erased));
     let format = (entry.kind.options.serializer, A::STATE_VERSION);
     let state = Persistent::new(core.clone(), format, value, &opened);
     let activation = Activation {
         core: core.clone(),
         state,
-        myself: entry.far_ref(),
+        entry: entry.clone(),
+        myself: OnceLock::new(),
         cluster: Cluster::of(cluster.clone()),
     };
-    let actor = contained(|| A::activate(activation)).await.map_err(ClusterError::Activate)?;
+    let actor = activating(entry, contained(|| A::activate(activation))).await;
+    let actor = actor.map_err(ClusterError::Activate)?;
     let local = spawn(entry, &core, actor).await?;
     Ok((local, core))
 }
@@ -168,11 +179,9 @@ async fn spawn<A: VirtualActor>(
 ) -> Result<ActorRef<A>, ClusterError> {
     let lifecycle = VirtualLifecycle { core: core.clone(), entry: entry.clone() };
     let parent = entry.kind.parent.get().ok_or(ClusterError::ShuttingDown)?;
-    let mut spawn =
-        spawn_child(parent, actor).supervision(Supervision::one_for_one().always(Directive::Stop));
-    spawn = match entry.kind.options.bound {
-        Some((capacity, overflow)) => spawn.bounded(capacity, overflow),
-        None => spawn,
+    let mut spawn = match entry.kind.options.bound {
+        Some((capacity, overflow)) => spawn_child(parent, actor).bounded(capacity, overflow),
+        None => spawn_child(parent, actor),
     };
     let key = entry.id.key();
     // These few cannot be names. Such an activation has a number instead; the virtual actor has its path in any case.
@@ -185,16 +194,50 @@ async fn spawn<A: VirtualActor>(
     })
 }
 
+thread_local! {
+    /// The entry whose `activate` is being polled on this thread.
+    static ACTIVATING: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Whether the `activate` of this entry is being polled on this thread.
+pub(crate) fn is_activating<A: VirtualActor>(entry: &Entry<A>) -> bool {
+    ACTIVATING.get() == ptr::from_ref(entry).addr()
+}
+
+/// Runs the code of `activate`, so that its asks of the same actor are [recognised](is_activating).
+async fn activating<A: VirtualActor, T>(entry: &Entry<A>, code: impl Future<Output = T>) -> T {
+    let mut code = pin!(code);
+    poll_fn(|cx| {
+        let outer = ACTIVATING.replace(ptr::from_ref(entry).addr());
+        let polled = code.as_mut().poll(cx);
+        ACTIVATING.set(outer);
+        polled
+    })
+    .await
+}
+
+/// The state that was opened. It is made by code of the user's, which may panic.
+fn load<A: VirtualActor>(opened: &Opened) -> Result<A::State, ClusterError> {
+    let load = || match &opened.body {
+        Some(body) => decode::<A>(body).map_err(ClusterError::State),
+        None => Ok(A::State::default()),
+    };
+    catch_unwind(AssertUnwindSafe(load))
+        .unwrap_or_else(|payload| Err(ClusterError::State(StateError::Panicked(panicked(&*payload)))))
+}
+
 /// Runs code of the user's. A panic is a failure.
 async fn contained<T, F: Future<Output = Result<T, Failure>>>(
     code: impl FnOnce() -> F,
 ) -> Result<T, Failure> {
     let run = AssertUnwindSafe(async { code().await }).catch_unwind();
-    run.await.unwrap_or_else(|payload| {
-        let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-        Err(Failure::new(format!("it panicked: {}", text.as_deref().unwrap_or("(no text)"))))
-    })
+    run.await.unwrap_or_else(|payload| Err(panicked(&*payload)))
+}
+
+fn panicked(payload: &(dyn Any + Send)) -> Failure {
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+    Failure::new(format!("it panicked: {}", text.as_deref().unwrap_or("(no text)")))
 }
 
 /// How often an operation that can be repeated is tried.

@@ -17,7 +17,7 @@ use crate::{ActivationState, DeactivationReason};
 
 /// An entry of the catalog, for an actor of any type.
 pub(crate) trait AnyEntry: Send + Sync {
-    /// Asks this activation to end, if it is still the one that is active.
+    /// Asks this activation to end, if it is still active.
     fn end_instance(&self, instance: u64, how: End, reason: DeactivationReason);
     /// The node has lost its lease.
     fn lose(&self);
@@ -76,8 +76,17 @@ fn is_same(one: &Arc<dyn AnyEntry>, other: &Arc<dyn AnyEntry>) -> bool {
 ///
 /// The heap is lazy: the time of an item may be too early. Before an item counts, it is compared with the true time and
 /// put back. So a message costs a store, and the first item that is up to date is the least recently used.
+///
+/// An activation that ends leaves its item behind: they are thrown out when there are more of them than others.
 #[derive(Default)]
-pub(crate) struct ByUse(Mutex<BinaryHeap<Reverse<Used>>>);
+pub(crate) struct ByUse(Mutex<Heap>);
+
+#[derive(Default)]
+struct Heap {
+    items: BinaryHeap<Reverse<Used>>,
+    /// The size at which those that are gone are thrown out.
+    sweep_at: usize,
+}
 
 struct Used {
     time: u64,
@@ -85,26 +94,31 @@ struct Used {
 }
 
 impl ByUse {
-    fn lock(&self) -> MutexGuard<'_, BinaryHeap<Reverse<Used>>> {
+    fn lock(&self) -> MutexGuard<'_, Heap> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn add(&self, core: &Arc<ActivationCore>) {
         let time = core.last_used.load(Ordering::Relaxed);
-        self.lock().push(Reverse(Used { time, core: Arc::downgrade(core) }));
+        let mut heap = self.lock();
+        if heap.items.len() >= heap.sweep_at {
+            heap.items.retain(|Reverse(used)| used.core.upgrade().is_some_and(|core| !core.has_ended()));
+            heap.sweep_at = 64 + 2 * heap.items.len();
+        }
+        heap.items.push(Reverse(Used { time, core: Arc::downgrade(core) }));
     }
 
     /// When the least recently used one was used.
     pub(crate) fn oldest(&self) -> Option<u64> {
-        let mut heap = self.lock();
-        Self::settle(&mut heap)?;
+        let heap = &mut self.lock().items;
+        Self::settle(heap)?;
         heap.peek().map(|Reverse(used)| used.time)
     }
 
     /// Takes the least recently used one out, if it was not used since `before`.
     pub(crate) fn take_oldest(&self, before: u64) -> Option<Arc<ActivationCore>> {
-        let mut heap = self.lock();
-        let core = Self::settle(&mut heap)?;
+        let heap = &mut self.lock().items;
+        let core = Self::settle(heap)?;
         if heap.peek().is_some_and(|Reverse(used)| used.time > before) {
             return None;
         }
@@ -117,7 +131,7 @@ impl ByUse {
         loop {
             let mut first = heap.peek_mut()?;
             let Reverse(used) = &mut *first;
-            let Some(core) = used.core.upgrade() else {
+            let Some(core) = used.core.upgrade().filter(|core| !core.has_ended()) else {
                 std::collections::binary_heap::PeekMut::pop(first);
                 continue;
             };
@@ -147,5 +161,93 @@ impl PartialOrd for Used {
 impl Ord for Used {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.time.cmp(&other.time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use dactor_engine::{Engine, Generation, ManualClock, Memory, NodeId};
+
+    use super::*;
+    use crate::lease::Epoch;
+
+    /// An activation that was used at this time.
+    fn used_at(time: u64) -> Arc<ActivationCore> {
+        let clock = Arc::new(ManualClock::new());
+        clock.advance(Duration::from_nanos(time));
+        let epoch = Arc::new(Epoch::new(NodeId::start("a"), clock, Duration::MAX));
+        let id = EntityId::new("n", "T", &time.to_string()).unwrap();
+        let entry: Weak<dyn AnyEntry> = Weak::<NoEntry>::new();
+        let runtime = tokio::runtime::Handle::current();
+        let name = (id, Generation::new(1).unwrap(), 1);
+        Arc::new(ActivationCore::new(name, epoch, &Engine::from(Memory::new()), runtime, entry))
+    }
+
+    /// Not zero-sized: entries are compared by their addresses.
+    struct NoEntry(#[allow(dead_code)] u8);
+
+    impl AnyEntry for NoEntry {
+        fn end_instance(&self, _: u64, _: End, _: DeactivationReason) {}
+
+        fn lose(&self) {}
+
+        fn state(&self) -> ActivationState {
+            ActivationState::Invalid
+        }
+
+        fn cluster(&self) -> &Arc<Inner> {
+            unreachable!("it is in no cluster")
+        }
+
+        fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+            self
+        }
+    }
+
+    #[tokio::test]
+    async fn the_least_recently_used_comes_first() {
+        let by_use = ByUse::default();
+        let [a, b, c] = [30, 10, 20].map(used_at);
+        [&a, &b, &c].into_iter().for_each(|core| by_use.add(core));
+        assert_eq!(by_use.oldest(), Some(10));
+        // Used again: the heap does not know it yet.
+        b.last_used.store(25, Ordering::Relaxed);
+        assert_eq!(by_use.oldest(), Some(20));
+        assert!(by_use.take_oldest(19).is_none(), "it was used since");
+        assert!(Arc::ptr_eq(&by_use.take_oldest(20).unwrap(), &c));
+        // Something still knows it.
+        b.set_ended();
+        assert_eq!(by_use.oldest(), Some(30), "what has ended does not count");
+        drop(b);
+        assert!(Arc::ptr_eq(&by_use.take_oldest(u64::MAX).unwrap(), &a));
+        assert!(by_use.oldest().is_none() && by_use.take_oldest(u64::MAX).is_none());
+    }
+
+    #[tokio::test]
+    async fn what_has_ended_does_not_pile_up() {
+        let by_use = ByUse::default();
+        let kept: Vec<_> = (0..100).map(used_at).collect();
+        kept.iter().for_each(|core| by_use.add(core));
+        (100..5000).for_each(|time| by_use.add(&used_at(time)));
+        let count = by_use.lock().items.len();
+        assert!((100..=64 + 2 * 100).contains(&count), "{count} items");
+        assert_eq!(by_use.oldest(), Some(0));
+    }
+
+    #[test]
+    fn exactly_the_entry_that_is_there_is_removed() {
+        let (catalog, id) = (Catalog::default(), EntityId::new("n", "T", "k").unwrap());
+        let [one, other]: [Arc<dyn AnyEntry>; 2] = [Arc::new(NoEntry(1)), Arc::new(NoEntry(2))];
+        assert!(catalog.insert(&id, one.clone()).is_ok() && catalog.insert(&id, one.clone()).is_ok());
+        assert!(is_same(&catalog.insert(&id, other.clone()).unwrap_err(), &one));
+        assert_eq!((catalog.len(), catalog.snapshot().len()), (1, 1));
+        catalog.remove(&id, &other);
+        assert_eq!(catalog.len(), 1);
+        assert!(is_same(&catalog.get(&id).unwrap(), &one));
+        catalog.remove(&id, &one);
+        catalog.remove(&id, &one);
+        assert!(catalog.len() == 0 && catalog.get(&id).is_none());
     }
 }

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use dactor_core::spi::{self, FarRoute};
 use dactor_core::{ActorId, ActorPath, ActorRef, Error, ErrorKind, Result, System};
-use dactor_engine::{BootClock, Clock, Engine, EntityId, Generation, NodeId, Page, Reaper, StorageError};
+use dactor_engine::{
+    BootClock, Clock, Engine, EntityId, Generation, NodeId, Operation, Page, Reaper, StorageError,
+};
 use tokio::runtime::Handle;
 
 use crate::activate::{remaining, retry};
@@ -18,7 +20,9 @@ use crate::lifecycle::ActivationCore;
 use crate::parents::{Root, TypeParent};
 use crate::placement::{Candidate, PlacementDecision};
 use crate::route::VirtualRoute;
-use crate::{ActivationState, ClusterError, DeactivationReason, OnLeaseLost, TypeOptions, VirtualActor};
+use crate::{
+    ActivationState, ClusterError, DeactivationReason, OnLeaseLost, SqlReader, TypeOptions, VirtualActor,
+};
 
 mod builder;
 
@@ -66,6 +70,8 @@ pub(crate) struct LeaseOptions {
 /// A type of virtual actors.
 pub(crate) struct TypeInfo {
     pub(crate) name: &'static str,
+    /// An id of the type, which the others share their namespace and type with.
+    id: EntityId,
     pub(crate) options: TypeOptions,
     pub(crate) parent: OnceLock<ActorRef<TypeParent>>,
     pub(crate) by_use: ByUse,
@@ -100,16 +106,11 @@ impl Cluster {
         {
             tracing::warn!(actor = %id, ?warning, "an id is awkward in logs and URLs");
         }
-        let entity =
-            EntityId::new(inner.namespace(), A::TYPE, key).map_err(|error| invalid().because(error))?;
+        let entity = kind.id.with_key(key).map_err(|error| invalid().because(error))?;
         let path = ActorPath::of_virtual_actor(inner.system.parts(), A::TYPE, key)
             .map_err(|error| invalid().because(error))?;
         spi::far_ref(&inner.system, &path, || {
-            let known =
-                inner.catalog.get(&entity).and_then(|entry| entry.into_any().downcast::<Entry<A>>().ok());
-            let entry = known
-                .unwrap_or_else(|| Entry::new(inner.clone(), kind.clone(), entity.clone(), path.clone()));
-            Arc::new(VirtualRoute::new(entry)) as Arc<dyn FarRoute<A>>
+            inner.route(&entity, || Entry::new(inner.clone(), kind.clone(), entity.clone()))
         })
     }
 
@@ -155,6 +156,19 @@ impl Cluster {
         self.inner.engine.state.list(self.inner.namespace(), A::TYPE, after, limit).await
     }
 
+    /// Reads tables of the application: see [`Persistent::update_with`](crate::Persistent::update_with) for writes.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](dactor_engine::ErrorKind::Unsupported) if the engine has no SQL.
+    pub fn sql(&self) -> Result<SqlReader, StorageError> {
+        let unsupported = || {
+            let error = StorageError::new(dactor_engine::ErrorKind::Unsupported, Operation::Query);
+            error.because("it has no SQL")
+        };
+        self.inner.engine.sql.clone().map(SqlReader::new).ok_or_else(unsupported)
+    }
+
     /// Deactivates all actors and leaves the cluster. The system goes on.
     ///
     /// # Errors
@@ -192,6 +206,17 @@ impl Inner {
             let error = Error::new(ErrorKind::Unsupported).with("type", A::TYPE);
             error.with("because", "the type is not registered: `Cluster::builder(..).register::<..>()`")
         })
+    }
+
+    /// The route of a new ref. It leads to the entry that is active, if there is one: the code of an activation that has ended
+    /// may still know another.
+    pub(crate) fn route<A: VirtualActor>(
+        &self,
+        id: &EntityId,
+        other: impl FnOnce() -> Arc<Entry<A>>,
+    ) -> Arc<dyn FarRoute<A>> {
+        let active = self.catalog.get(id).and_then(|entry| entry.into_any().downcast::<Entry<A>>().ok());
+        Arc::new(VirtualRoute::new(active.unwrap_or_else(other)))
     }
 
     pub(crate) fn types(&self) -> impl Iterator<Item = &Arc<TypeInfo>> {

@@ -108,7 +108,7 @@ impl<'a> OldState<'a> {
     }
 }
 
-/// The state of an `A` in what is stored, upgraded if it is old.
+/// Decodes the stored state of an `A`, and upgrades a state of an older version.
 pub(crate) fn decode<A: VirtualActor>(body: &[u8]) -> Result<A::State, StateError> {
     let old = OldState::parse(body)?;
     let (stored, known) = (old.version, A::STATE_VERSION);

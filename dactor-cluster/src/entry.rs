@@ -6,16 +6,15 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use dactor_core::spi::{self, Envelope, FarRefused, FarRoute};
-use dactor_core::{ActorPath, ActorRef, End, Error, ErrorKind, Priority, StopReason};
+use dactor_core::spi::{self, Envelope, FarRefused};
+use dactor_core::{ActorPath, ActorRef, End, Error, ErrorKind, Pid, Priority, StopReason};
 use dactor_engine::EntityId;
 use tokio::time::Instant;
 
-use crate::activate::run_activation;
+use crate::activate::{is_activating, run_activation};
 use crate::catalog::AnyEntry;
 use crate::cluster::{Inner, TypeInfo};
 use crate::lifecycle::ActivationCore;
-use crate::route::VirtualRoute;
 use crate::state::{Action, ActivationState, Event, next};
 use crate::{ClusterError, DeactivationReason, VirtualActor};
 
@@ -29,7 +28,6 @@ pub(crate) struct Entry<A: VirtualActor> {
     pub(crate) cluster: Arc<Inner>,
     pub(crate) kind: Arc<TypeInfo>,
     pub(crate) id: EntityId,
-    pub(crate) path: ActorPath,
     myself: Weak<Self>,
     inner: Mutex<Guarded<A>>,
 }
@@ -40,8 +38,10 @@ struct Guarded<A: VirtualActor> {
     instance: u64,
     local: Option<ActorRef<A>>,
     core: Option<Arc<ActivationCore>>,
-    /// Accepted by an activation that has ended, and not handled. They are older than those that are held.
-    returned: Vec<Envelope<A>>,
+    /// The number of its actor, which may still be starting.
+    pid: Option<Pid>,
+    /// Accepted by an activation that has ended, and not handled. They are older than the held messages.
+    returned: VecDeque<(Envelope<A>, Priority)>,
     held: VecDeque<(Envelope<A>, Priority)>,
     /// Asked while the actor was being activated.
     end_asked: Option<(End, DeactivationReason)>,
@@ -63,22 +63,24 @@ impl<A: VirtualActor> Guarded<A> {
     fn begin(&mut self) -> u64 {
         self.state = ActivationState::Creating;
         self.instance += 1;
-        (self.local, self.core, self.reason, self.ended) = (None, None, None, false);
+        (self.local, self.core, self.pid) = (None, None, None);
+        (self.reason, self.ended) = (None, false);
         self.instance
     }
 
     /// All messages that wait, in order.
     fn take_waiting(&mut self) -> VecDeque<(Envelope<A>, Priority)> {
-        let held = mem::take(&mut self.held);
+        let mut held = mem::take(&mut self.held);
         if self.returned.is_empty() {
             return held;
         }
-        let returned = mem::take(&mut self.returned).into_iter();
-        returned.map(|envelope| (envelope, Priority::Normal)).chain(held).collect()
+        let mut waiting = mem::take(&mut self.returned);
+        waiting.append(&mut held);
+        waiting
     }
 
     fn anything_waits(&mut self) -> bool {
-        self.returned.retain(|envelope| !envelope.is_withdrawn());
+        self.returned.retain(|(envelope, _)| !envelope.is_withdrawn());
         self.held.retain(|(envelope, _)| !envelope.is_withdrawn());
         !self.returned.is_empty() || !self.held.is_empty()
     }
@@ -91,13 +93,14 @@ impl<A: VirtualActor> Guarded<A> {
 }
 
 impl<A: VirtualActor> Entry<A> {
-    pub(crate) fn new(cluster: Arc<Inner>, kind: Arc<TypeInfo>, id: EntityId, path: ActorPath) -> Arc<Self> {
+    pub(crate) fn new(cluster: Arc<Inner>, kind: Arc<TypeInfo>, id: EntityId) -> Arc<Self> {
         let inner = Guarded {
             state: ActivationState::Invalid,
             instance: 0,
             local: None,
             core: None,
-            returned: Vec::new(),
+            pid: None,
+            returned: VecDeque::new(),
             held: VecDeque::new(),
             end_asked: None,
             ended: false,
@@ -105,14 +108,7 @@ impl<A: VirtualActor> Entry<A> {
             failures: 0,
             retry_at: None,
         };
-        Arc::new_cyclic(|myself| Self {
-            cluster,
-            kind,
-            id,
-            path,
-            myself: myself.clone(),
-            inner: Mutex::new(inner),
-        })
+        Arc::new_cyclic(|myself| Self { cluster, kind, id, myself: myself.clone(), inner: Mutex::new(inner) })
     }
 
     fn lock(&self) -> MutexGuard<'_, Guarded<A>> {
@@ -132,8 +128,13 @@ impl<A: VirtualActor> Entry<A> {
 
     /// The ref to the virtual actor.
     pub(crate) fn far_ref(&self) -> ActorRef<A> {
-        let route = || Arc::new(VirtualRoute::new(self.shared())) as Arc<dyn FarRoute<A>>;
-        match spi::far_ref(&self.cluster.system, &self.path, route) {
+        let route = || self.cluster.route(&self.id, || self.shared());
+        let system = &self.cluster.system;
+        let path = match ActorPath::of_virtual_actor(system.parts(), self.kind.name, self.id.key()) {
+            Ok(path) => path,
+            Err(error) => unreachable!("it was checked when the first ref was made: {error}"),
+        };
+        match spi::far_ref(system, &path, route) {
             Ok(actor) => actor,
             Err(error) => unreachable!("the path is of a virtual actor: {error}"),
         }
@@ -212,6 +213,19 @@ impl<A: VirtualActor> Entry<A> {
         });
     }
 
+    /// The actor of this activation has a number.
+    pub(crate) fn starting(&self, instance: u64, actor: Pid) {
+        let mut inner = self.lock();
+        if inner.instance == instance {
+            inner.pid = Some(actor);
+        }
+    }
+
+    /// Whether the code that runs on this thread is that of the activation.
+    pub(crate) fn is_own_code(&self) -> bool {
+        is_activating(self) || spi::current().is_some_and(|actor| self.lock().pid == Some(actor))
+    }
+
     /// The actor has started: gives it what waits.
     pub(crate) fn started(&self, instance: u64, local: &ActorRef<A>, core: &Arc<ActivationCore>) {
         {
@@ -242,7 +256,7 @@ impl<A: VirtualActor> Entry<A> {
         }
     }
 
-    /// Gives messages to the actor, and returns those that it does not take because it ends.
+    /// Gives messages to the actor, and returns the messages that an ending actor refuses.
     fn flush(
         &self,
         local: &ActorRef<A>,
@@ -300,7 +314,7 @@ impl<A: VirtualActor> Entry<A> {
     }
 
     /// What an activation has accepted and not handled waits for the next.
-    pub(crate) fn give_back(&self, messages: Vec<Envelope<A>>) {
+    pub(crate) fn give_back(&self, messages: Vec<(Envelope<A>, Priority)>) {
         self.lock().returned.extend(messages);
     }
 
@@ -329,7 +343,10 @@ impl<A: VirtualActor> Entry<A> {
         let is_fruitless = inner.reason.is_none() && core.as_ref().is_some_and(|core| !core.has_handled());
         let refusal = match &core {
             _ if self.cluster.is_closing() => Some(ClusterError::ShuttingDown),
-            Some(core) if core.epoch.is_lost() => Some(core.epoch.error()),
+            // Not if the node has joined again meanwhile: then the next activation is one of the new incarnation.
+            Some(core) if core.epoch.is_lost() && self.cluster.epoch().check().is_err() => {
+                Some(core.epoch.error())
+            }
             Some(_) if is_fruitless && inner.failures >= FRUITLESS => Some(ClusterError::EndsAtOnce),
             _ => None,
         };

@@ -123,6 +123,8 @@ pub enum StateError {
         /// Why.
         failure: Failure,
     },
+    /// The code that makes the state panicked: [`upgrade`](crate::VirtualActor::upgrade), `Deserialize` or `Default`.
+    Panicked(Failure),
 }
 
 impl fmt::Display for StateError {
@@ -136,6 +138,7 @@ impl fmt::Display for StateError {
             Self::Upgrade { stored, failure } => {
                 write!(f, "the upgrade from version {stored} failed: {failure}")
             }
+            Self::Panicked(failure) => write!(f, "it cannot be made: {failure}"),
         }
     }
 }
@@ -144,7 +147,7 @@ impl StdError for StateError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
             Self::Decode(error) => Some(&**error),
-            Self::Upgrade { failure, .. } => Some(failure.source()),
+            Self::Upgrade { failure, .. } | Self::Panicked(failure) => Some(failure.source()),
             Self::Corrupt(_) | Self::Newer { .. } => None,
         }
     }

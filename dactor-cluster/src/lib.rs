@@ -55,14 +55,14 @@
 //! # }
 //! ```
 //!
-//! # What is promised
+//! # Guarantees
 //!
 //! - A save that was acknowledged is never lost, and no stale write lands: a save of an activation that has lost its
 //!   ownership is refused by the store.
 //! - At most one activation of an actor *serves*, as long as the rates of clocks differ by less than the margin of the
 //!   lease, and no machine is frozen between a check and the send after it. There may be an older instance in memory: it
 //!   can neither save nor answer.
-//! - Memory never shows what is not stored: [`Persistent`] changes its value only after the commit.
+//! - Memory never shows a state that is not stored: [`Persistent`] changes its value only after the commit.
 //! - Tells are delivered at most once. An ask is answered exactly once, with a reply or an error.
 
 mod activate;
@@ -81,6 +81,7 @@ mod persistent;
 pub mod placement;
 mod renewal;
 mod route;
+mod sql;
 mod state;
 pub mod stores;
 mod sweep;
@@ -94,5 +95,6 @@ pub use context::VirtualContext;
 pub use error::{ClusterError, StateError};
 pub use options::{OnLeaseLost, TypeOptions};
 pub use persistent::Persistent;
+pub use sql::SqlReader;
 pub use state::ActivationState;
 pub use virtual_actor::{DeactivationReason, VirtualActor};

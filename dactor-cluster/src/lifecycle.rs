@@ -2,14 +2,17 @@
 
 use std::any::Any;
 use std::fmt;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use dactor_core::spi::{Envelope, Lifecycle, LifecycleFuture};
-use dactor_core::{Context, End, Outcome, Result, StopReason};
-use dactor_engine::{EntityId, ErrorKind, Generation, Operation, StateStore, StorageError};
+use dactor_core::{Context, End, Outcome, Pid, Priority, Result, StopReason};
+use dactor_engine::{
+    Engine, EntityId, ErrorKind, FencedSql, Generation, Operation, StateStore, StorageError,
+};
 use tokio::runtime::Handle;
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::sync::Notify;
 
 use crate::catalog::AnyEntry;
 use crate::entry::Entry;
@@ -22,6 +25,7 @@ pub(crate) struct ActivationCore {
     pub(crate) generation: Generation,
     pub(crate) epoch: Arc<Epoch>,
     pub(crate) store: Arc<dyn StateStore>,
+    pub(crate) sql: Option<Arc<dyn FencedSql>>,
     pub(crate) runtime: Handle,
     pub(crate) entry: Weak<dyn AnyEntry>,
     /// The number of the activation in its entry.
@@ -30,17 +34,20 @@ pub(crate) struct ActivationCore {
     pub(crate) last_used: AtomicU64,
     /// A handler was given a message.
     handled: AtomicBool,
-    /// It may not save any more.
+    /// Its actor has ended. The holder of a deferred reply, for example, still has this value.
+    ended: AtomicBool,
+    /// It must not save.
     lost: AtomicBool,
+    /// A save is under way.
     saving: AtomicBool,
-    writes: Arc<Mutex<()>>,
+    saved: Notify,
 }
 
 impl ActivationCore {
     pub(crate) fn new(
         (id, generation, instance): (EntityId, Generation, u64),
         epoch: Arc<Epoch>,
-        store: Arc<dyn StateStore>,
+        engine: &Engine,
         runtime: Handle,
         entry: Weak<dyn AnyEntry>,
     ) -> Self {
@@ -49,14 +56,16 @@ impl ActivationCore {
             id,
             generation,
             epoch,
-            store,
+            store: engine.state.clone(),
+            sql: engine.sql.clone(),
             runtime,
             entry,
             instance,
             handled: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
             lost: AtomicBool::new(false),
             saving: AtomicBool::new(false),
-            writes: Arc::default(),
+            saved: Notify::new(),
         }
     }
 
@@ -64,11 +73,20 @@ impl ActivationCore {
         self.lost.load(Ordering::Acquire)
     }
 
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    /// Its actor has ended, so it no longer takes part in idle and least-recently-used deactivation.
+    pub(crate) fn set_ended(&self) {
+        self.ended.store(true, Ordering::Release);
+    }
+
     pub(crate) fn has_handled(&self) -> bool {
         self.handled.load(Ordering::Acquire)
     }
 
-    /// The activation saves nothing any more, and ends after the current message.
+    /// The activation stops saving, and ends after the current message.
     pub(crate) fn lose(&self) {
         if !self.lost.swap(true, Ordering::AcqRel) {
             tracing::warn!(actor = %self.id, generation = %self.generation, "the activation is lost");
@@ -89,7 +107,10 @@ impl ActivationCore {
 
     /// Waits for a save that is under way. The guard is kept until the new one is done.
     pub(crate) async fn begin_write(self: &Arc<Self>) -> Result<WriteGuard, StorageError> {
-        let guard = self.writes.clone().lock_owned().await;
+        while self.saving.swap(true, Ordering::AcqRel) {
+            self.until_saved().await;
+        }
+        let guard = WriteGuard { core: self.clone() };
         let fenced = |why| StorageError::new(ErrorKind::Fenced, Operation::Save).on(&self.id).because(why);
         if self.is_lost() {
             return Err(fenced("the activation is lost"));
@@ -97,8 +118,17 @@ impl ActivationCore {
         if self.epoch.check().is_err() {
             return Err(fenced("the node has lost its lease"));
         }
-        self.saving.store(true, Ordering::Release);
-        Ok(WriteGuard { core: self.clone(), _guard: guard })
+        Ok(guard)
+    }
+
+    /// Waits until no save is under way, or one more has ended.
+    async fn until_saved(&self) {
+        let mut saved = pin!(self.saved.notified());
+        saved.as_mut().enable();
+        // Looked at after the registration: the end of the save is not missed.
+        if self.saving.load(Ordering::Acquire) {
+            saved.await;
+        }
     }
 }
 
@@ -111,12 +141,12 @@ impl fmt::Debug for ActivationCore {
 /// A save that is under way.
 pub(crate) struct WriteGuard {
     core: Arc<ActivationCore>,
-    _guard: OwnedMutexGuard<()>,
 }
 
 impl Drop for WriteGuard {
     fn drop(&mut self) {
         self.core.saving.store(false, Ordering::Release);
+        self.core.saved.notify_waiters();
     }
 }
 
@@ -127,13 +157,19 @@ pub(crate) struct VirtualLifecycle<A: VirtualActor> {
 }
 
 impl<A: VirtualActor> Lifecycle<A> for VirtualLifecycle<A> {
-    fn admit(&self) -> Result<Option<LifecycleFuture<'static, ()>>> {
+    fn starting(&self, actor: Pid) {
+        self.entry.starting(self.core.instance, actor);
+    }
+
+    fn admit(&self, is_activity: bool) -> Result<Option<LifecycleFuture<'static, ()>>> {
         let core = &self.core;
         let now = core.epoch.check().map_err(|error| error.unhandled(&core.id))?;
         if core.is_lost() {
             return Err(ClusterError::ActivationLost.unhandled(&core.id));
         }
-        core.touch(now);
+        if is_activity {
+            core.touch(now);
+        }
         if !core.has_handled() {
             core.handled.store(true, Ordering::Release);
         }
@@ -141,13 +177,19 @@ impl<A: VirtualActor> Lifecycle<A> for VirtualLifecycle<A> {
             return Ok(None);
         }
         // The handler before was aborted during its save.
-        let writes = core.writes.clone();
-        Ok(Some(Box::pin(async move { drop(writes.lock_owned().await) })))
+        let core = core.clone();
+        Ok(Some(Box::pin(async move {
+            while core.saving.load(Ordering::Acquire) {
+                core.until_saved().await;
+            }
+        })))
     }
 
-    fn may_reply(&self) -> Result<()> {
+    fn may_reply(&self, is_activity: bool) -> Result<()> {
         let now = self.core.epoch.check().map_err(|error| error.interrupted(&self.core.id))?;
-        self.core.touch(now);
+        if is_activity {
+            self.core.touch(now);
+        }
         Ok(())
     }
 
@@ -162,11 +204,12 @@ impl<A: VirtualActor> Lifecycle<A> for VirtualLifecycle<A> {
         Box::pin(actor.on_deactivate(reason, ctx))
     }
 
-    fn unhandled(&self, messages: Vec<Envelope<A>>) {
+    fn unhandled(&self, messages: Vec<(Envelope<A>, Priority)>) {
         self.entry.give_back(messages);
     }
 
     fn ended(&self, _: &StopReason) {
+        self.core.set_ended();
         self.entry.ended(self.core.instance);
     }
 

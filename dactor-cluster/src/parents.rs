@@ -2,7 +2,7 @@
 
 use std::sync::Weak;
 
-use dactor_core::{Actor, Context, Outcome, StopReason};
+use dactor_core::{Actor, Context, Directive, Outcome, StopReason, Supervision};
 
 use crate::cluster::Inner;
 
@@ -21,4 +21,9 @@ impl Actor for Root {
 /// The parent of the activations of one type.
 pub(crate) struct TypeParent;
 
-impl Actor for TypeParent {}
+impl Actor for TypeParent {
+    /// A panic deactivates.
+    fn supervision() -> Supervision {
+        Supervision::one_for_one().always(Directive::Stop)
+    }
+}

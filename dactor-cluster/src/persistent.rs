@@ -3,24 +3,27 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dactor_engine::settle::{self, Repetition, Write};
-use dactor_engine::{ErrorKind, Etag, Opened, Operation, StorageError};
+use dactor_engine::{ErrorKind, Etag, FencedSql, Opened, Operation, Statement, StorageError};
 use serde::Serialize;
 
 use crate::StateSerializer;
 use crate::lifecycle::{ActivationCore, WriteGuard};
 
-/// The durable state of a virtual actor: a value in memory that is always the one that is stored.
+/// The durable state of a virtual actor: a value in memory that always equals the stored value.
 ///
 /// A change is stored first. If that fails, the value stays as it was and the handler gets the error. The save runs in a
-/// task of its own, so a handler that is aborted or killed meanwhile never separates what is stored from the value: the
+/// task of its own, so a handler that is aborted or killed meanwhile never separates the value from the stored state: the
 /// save is completed, and the next message waits for it.
 ///
 /// After an error that is [`Fenced`](ErrorKind::Fenced), or whose outcome stays
-/// [unknown](StorageError::may_have_been_applied), the activation is lost: it saves nothing any more and is deactivated. The
+/// [unknown](StorageError::may_have_been_applied), the activation is lost: it no longer saves and is deactivated. The
 /// next message loads the state afresh.
 pub struct Persistent<T> {
     shared: Arc<Shared<T>>,
 }
+
+/// Statements of the application, with the engine that runs them.
+type Also = Option<(Arc<dyn FencedSql>, Arc<[Statement]>)>;
 
 struct Shared<T> {
     core: Arc<ActivationCore>,
@@ -72,7 +75,7 @@ impl<T: Serialize + Clone + Default + Send + Sync + 'static> Persistent<T> {
         let guard = self.shared.core.begin_write().await?;
         let mut value = T::clone(&self.get());
         let result = change(&mut value);
-        self.store(guard, value).await?;
+        self.store(guard, value, None).await?;
         Ok(result)
     }
 
@@ -83,7 +86,67 @@ impl<T: Serialize + Clone + Default + Send + Sync + 'static> Persistent<T> {
     /// As for [`update`](Self::update).
     pub async fn persist(&mut self, value: T) -> Result<(), StorageError> {
         let guard = self.shared.core.begin_write().await?;
-        self.store(guard, value).await
+        self.store(guard, value, None).await
+    }
+
+    /// [`update`](Self::update), together with statements on tables of the application: all of it is committed in one
+    /// transaction, or nothing, and only while this activation owns the actor.
+    ///
+    /// ```
+    /// # use dactor_cluster::Persistent;
+    /// # use dactor_engine::{Statement, StorageError};
+    /// # #[derive(serde::Serialize, serde::Deserialize, Clone, Default)]
+    /// # struct Stock { left: i64 }
+    /// # async fn sell(stock: &mut Persistent<Stock>, order: i64) -> Result<(), StorageError> {
+    /// let sale = Statement::new("INSERT INTO sales (id, order_id) VALUES ($1, $2)");
+    /// stock.update_with(|stock| stock.left -= 1, [sale.bind(1).bind(order).expect_rows(1)]).await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`update`](Self::update); a [`Statement`](ErrorKind::Statement) or [`RowCount`](ErrorKind::RowCount) that
+    /// names the statement; [`Unsupported`](ErrorKind::Unsupported) if the engine has no SQL, or if the actor has no state.
+    pub async fn update_with<R: Send>(
+        &mut self,
+        change: impl FnOnce(&mut T) -> R + Send,
+        also: impl IntoIterator<Item = Statement>,
+    ) -> Result<R, StorageError> {
+        let also = self.with_sql(also)?;
+        let guard = self.shared.core.begin_write().await?;
+        let mut value = T::clone(&self.get());
+        let result = change(&mut value);
+        self.store(guard, value, also).await?;
+        Ok(result)
+    }
+
+    /// [`persist`](Self::persist), together with statements on tables of the application.
+    ///
+    /// # Errors
+    ///
+    /// As for [`update_with`](Self::update_with).
+    pub async fn persist_with(
+        &mut self,
+        value: T,
+        also: impl IntoIterator<Item = Statement>,
+    ) -> Result<(), StorageError> {
+        let also = self.with_sql(also)?;
+        let guard = self.shared.core.begin_write().await?;
+        self.store(guard, value, also).await
+    }
+
+    /// The statements with the engine that runs them. Not a future: an iterator need not be `Send`.
+    fn with_sql(&self, also: impl IntoIterator<Item = Statement>) -> Result<Also, StorageError> {
+        let also: Arc<[Statement]> = also.into_iter().collect();
+        let core = &self.shared.core;
+        let unsupported =
+            |why| StorageError::new(ErrorKind::Unsupported, Operation::Save).on(&core.id).because(why);
+        match &core.sql {
+            _ if also.is_empty() => Ok(None),
+            _ if is_stateless::<T>() => Err(unsupported("an actor without a state has no fence")),
+            Some(sql) => Ok(Some((sql.clone(), also))),
+            None => Err(unsupported("it has no SQL")),
+        }
     }
 
     /// Removes the state from the store. The value is the default then.
@@ -93,13 +156,13 @@ impl<T: Serialize + Clone + Default + Send + Sync + 'static> Persistent<T> {
     /// As for [`update`](Self::update).
     pub async fn clear(&mut self) -> Result<(), StorageError> {
         let guard = self.shared.core.begin_write().await?;
-        self.write(guard, None, T::default()).await
+        self.write(guard, None, T::default(), None).await
     }
 
-    async fn store(&self, guard: WriteGuard, value: T) -> Result<(), StorageError> {
+    async fn store(&self, guard: WriteGuard, value: T, also: Also) -> Result<(), StorageError> {
         let Shared { serializer, version, core, .. } = &*self.shared;
         let body = serializer.encode(*version, &value).map_err(|error| error.on(&core.id))?;
-        self.write(guard, Some(body), value).await
+        self.write(guard, Some(body), value, also).await
     }
 
     async fn write(
@@ -107,6 +170,7 @@ impl<T: Serialize + Clone + Default + Send + Sync + 'static> Persistent<T> {
         guard: WriteGuard,
         body: Option<bytes::Bytes>,
         value: T,
+        also: Also,
     ) -> Result<(), StorageError> {
         let shared = self.shared.clone();
         let core = &self.shared.core;
@@ -118,7 +182,11 @@ impl<T: Serialize + Clone + Default + Send + Sync + 'static> Persistent<T> {
         let write = Write { id: core.id.clone(), generation: core.generation, read, new, body };
         // In a task: the handler may be dropped, the commit and the change of memory may not come apart.
         let saving = core.runtime.spawn(async move {
-            let outcome = settle::write(&*shared.core.store, &write, &Repetition::default()).await;
+            let repetition = Repetition::default();
+            let outcome = match &also {
+                Some((sql, also)) => settle::write_with(&**sql, &write, also, &repetition).await,
+                None => settle::write(&*shared.core.store, &write, &repetition).await,
+            };
             match &outcome {
                 Ok(()) => *shared.lock() = Current { value: Arc::new(value), etag: Some(new) },
                 Err(error) if is_fatal(error) => shared.core.lose(),
@@ -142,7 +210,7 @@ pub(crate) fn is_stateless<T: 'static>() -> bool {
     TypeId::of::<T>() == TypeId::of::<()>()
 }
 
-/// Whether the activation does not know its own state, or may not change it any more.
+/// Whether the activation does not know its stored state, or must no longer change it.
 fn is_fatal(error: &StorageError) -> bool {
     error.may_have_been_applied()
         || matches!(error.kind(), ErrorKind::Fenced | ErrorKind::Conflict | ErrorKind::NotFound)

@@ -36,6 +36,10 @@ impl<A: VirtualActor> FarRoute<A> for VirtualRoute<A> {
 
     fn unwatch(&self) {}
 
+    fn is_own_code(&self) -> bool {
+        self.entry.is_own_code()
+    }
+
     fn ask_timeout(&self) -> Option<Duration> {
         self.entry.kind.options.ask_timeout
     }

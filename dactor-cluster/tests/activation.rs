@@ -34,8 +34,7 @@ fn one_activation_for_many_first_messages() {
 #[test]
 fn hooks_run_in_order() {
     table("hooks", |case| async move {
-        let cluster = case.builder().start().await.unwrap();
-        let alice = cluster.actor::<Account>("alice").unwrap();
+        let (cluster, alice) = case.alice(TypeOptions::default()).await;
         assert_eq!(cluster.active(), 0);
         assert_eq!(alice.ask(Deposit(100)).await.unwrap(), 100);
         assert_eq!(cluster.state_of::<Account>("alice").unwrap(), ActivationState::Valid);
@@ -63,8 +62,7 @@ fn hooks_run_in_order() {
 #[test]
 fn order_is_kept_across_deactivations() {
     table("order", |case| async move {
-        let cluster = case.builder().start().await.unwrap();
-        let alice = cluster.actor::<Account>("alice").unwrap();
+        let (_cluster, alice) = case.alice(TypeOptions::default()).await;
         let count = if case.is_durable { 500 } else { 3000 };
         let chunk = count / 20;
         for number in 0..count {
@@ -87,10 +85,9 @@ fn order_is_kept_across_deactivations() {
 #[test]
 fn a_failed_activation_is_answered_with_its_cause() {
     table("failed", |case| async move {
-        let cluster = case.builder().start().await.unwrap();
+        let (cluster, alice) = case.alice(TypeOptions::default()).await;
         case.journal.failures.store(2, Ordering::SeqCst);
         case.journal.activate_slowly.store(true, Ordering::SeqCst);
-        let alice = cluster.actor::<Account>("alice").unwrap();
         let asks: Vec<_> = (0..50).map(|_| alice.ask(Balance).enqueue().unwrap()).collect();
         case.journal.gate.0.add_permits(100);
         for ask in asks {
@@ -111,8 +108,7 @@ fn a_failed_activation_is_answered_with_its_cause() {
 #[test]
 fn a_panic_deactivates_and_the_rest_is_handled_by_the_next() {
     table("panic", |case| async move {
-        let cluster = case.builder().start().await.unwrap();
-        let alice = cluster.actor::<Account>("alice").unwrap();
+        let (_cluster, alice) = case.alice(TypeOptions::default()).await;
         alice.ask(Deposit(7)).await.unwrap();
         let waits = alice.ask(WaitForGate).enqueue().unwrap();
         let boom = alice.ask(Boom).enqueue().unwrap();
@@ -130,8 +126,7 @@ fn a_panic_deactivates_and_the_rest_is_handled_by_the_next() {
 #[test]
 fn a_kill_leaves_what_waits_to_the_next() {
     table("kill", |case| async move {
-        let cluster = case.builder().start().await.unwrap();
-        let alice = cluster.actor::<Account>("alice").unwrap();
+        let (_cluster, alice) = case.alice(TypeOptions::default()).await;
         let waits = alice.ask(WaitForGate).enqueue().unwrap();
         let behind = alice.ask(Deposit(1)).enqueue().unwrap();
         until("the handler", || case.journal.notes().contains(&"waits".to_owned())).await;
@@ -146,13 +141,7 @@ fn a_kill_leaves_what_waits_to_the_next() {
 fn idle_actors_are_deactivated() {
     table("idle", |case| async move {
         let options = TypeOptions::default().idle_after(Duration::from_millis(40));
-        let cluster = dactor_cluster::Cluster::builder(&case.system)
-            .engine(case.engine.clone())
-            .register_with::<Account>(options)
-            .start()
-            .await
-            .unwrap();
-        let alice = cluster.actor::<Account>("alice").unwrap();
+        let (cluster, alice) = case.alice(options).await;
         alice.ask(Deposit(5)).await.unwrap();
         until("the deactivation", || cluster.active() == 0).await;
         assert!(case.journal.notes().contains(&"alice on_deactivate idle".to_owned()));
@@ -182,9 +171,8 @@ fn the_least_recently_used_is_deactivated() {
 #[test]
 fn a_stop_during_the_activation() {
     table("stop", |case| async move {
-        let cluster = case.builder().start().await.unwrap();
+        let (cluster, alice) = case.alice(TypeOptions::default()).await;
         case.journal.activate_slowly.store(true, Ordering::SeqCst);
-        let alice = cluster.actor::<Account>("alice").unwrap();
         let first = alice.ask(Deposit(1)).enqueue().unwrap();
         until("the activation", || case.journal.count() == 1).await;
         assert_eq!(cluster.state_of::<Account>("alice").unwrap(), ActivationState::Creating);
@@ -201,9 +189,8 @@ fn a_stop_during_the_activation() {
 #[test]
 fn held_messages_are_answered_at_shutdown() {
     table("shutdown", |case| async move {
-        let cluster = case.builder().start().await.unwrap();
+        let (cluster, alice) = case.alice(TypeOptions::default()).await;
         case.journal.activate_slowly.store(true, Ordering::SeqCst);
-        let alice = cluster.actor::<Account>("alice").unwrap();
         let asks: Vec<_> = (0..20).map(|_| alice.ask(Balance).enqueue().unwrap()).collect();
         until("the activation", || case.journal.count() == 1).await;
         let shutdown = tokio::spawn({
@@ -223,14 +210,8 @@ fn held_messages_are_answered_at_shutdown() {
 fn deadlines_and_the_bound_count_for_held_messages() {
     table("held", |case| async move {
         let options = TypeOptions::default().bounded(2, Overflow::Reject);
-        let cluster = dactor_cluster::Cluster::builder(&case.system)
-            .engine(case.engine.clone())
-            .register_with::<Account>(options)
-            .start()
-            .await
-            .unwrap();
+        let (_cluster, alice) = case.alice(options).await;
         case.journal.activate_slowly.store(true, Ordering::SeqCst);
-        let alice = cluster.actor::<Account>("alice").unwrap();
         let late = alice.ask(Deposit(100)).timeout(Duration::from_millis(20)).await.unwrap_err();
         assert_eq!(late.kind(), ErrorKind::Timeout);
         assert!(!late.may_have_been_handled());
@@ -249,8 +230,7 @@ fn deadlines_and_the_bound_count_for_held_messages() {
 #[test]
 fn a_virtual_actor_has_no_end() {
     table("watch", |case| async move {
-        let cluster = case.builder().start().await.unwrap();
-        let alice = cluster.actor::<Account>("alice").unwrap();
+        let (cluster, alice) = case.alice(TypeOptions::default()).await;
         assert_eq!(alice.wait().await.unwrap_err().kind(), ErrorKind::Unsupported);
         assert_eq!(alice.path().without_address(), "/system/virtual/Account/alice");
         assert_eq!(alice, cluster.actor::<Account>("alice").unwrap());
@@ -263,13 +243,7 @@ fn a_virtual_actor_has_no_end() {
 fn asks_have_a_default_timeout() {
     table("timeout", |case| async move {
         let options = TypeOptions::default().ask_timeout(Duration::from_millis(30));
-        let cluster = dactor_cluster::Cluster::builder(&case.system)
-            .engine(case.engine.clone())
-            .register_with::<Account>(options)
-            .start()
-            .await
-            .unwrap();
-        let alice = cluster.actor::<Account>("alice").unwrap();
+        let (_cluster, alice) = case.alice(options).await;
         assert_eq!(alice.ask(WaitForGate).await.unwrap_err().kind(), ErrorKind::Timeout);
         case.journal.gate.0.add_permits(1);
         let recipient = alice.recipient::<WaitForGate>();
@@ -300,5 +274,31 @@ fn bad_input_is_an_error() {
         assert_eq!(none.kind(), ErrorKind::Unsupported);
         let twice = case.builder().register::<Account>().start().await.unwrap_err();
         assert_eq!(twice.kind(), ErrorKind::InvalidName);
+    });
+}
+
+#[test]
+fn a_panic_in_a_hook_harms_only_its_message() {
+    table("hook-panics", |case| async move {
+        let (cluster, alice) = case.alice(TypeOptions::default()).await;
+        let actor = cluster.actor::<Account>("panics-in-activate").unwrap();
+        for _ in 0..3 {
+            let error = actor.ask(Balance).await.unwrap_err();
+            assert!(matches!(error.downcast_ref(), Some(ClusterError::Activate(_))), "{error:#}");
+            assert!(format!("{error:#}").contains("a panic in activate"), "{error:#}");
+            assert!(!error.may_have_been_handled());
+        }
+        let actor = cluster.actor::<Account>("panics-in-deactivate").unwrap();
+        assert_eq!(actor.ask(Deposit(3)).await.unwrap(), 3);
+        actor.stop();
+        // The messages that meet its end are handled by the next activation.
+        assert_eq!(actor.ask(Deposit(4)).await.unwrap(), 7);
+        // A panic in the closure of an update changes neither memory nor store, and the next save is not kept waiting.
+        assert_eq!(alice.ask(Deposit(5)).await.unwrap(), 5);
+        let behind = alice.ask(BoomInUpdate).enqueue().unwrap();
+        let next = alice.ask(Deposit(1)).enqueue().unwrap();
+        assert_eq!(behind.await.unwrap_err().kind(), ErrorKind::Panicked);
+        assert_eq!(next.await.unwrap(), 6);
+        assert_eq!(cluster.active(), 2);
     });
 }

@@ -3,62 +3,13 @@
 mod support;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use dactor_cluster::{Cluster, ClusterError, OnLeaseLost};
 use dactor_core::ErrorKind;
-use dactor_engine::{
-    Engine, ErrorKind as StorageErrorKind, Eviction, ManualClock, Member, MemberChange, Membership, Memory,
-    NodeId, Operation, StorageError, Watch,
-};
+use dactor_engine::ManualClock;
 use support::*;
-
-/// A membership that cannot be reached while it is told so.
-struct Partition {
-    inner: Arc<dyn Membership>,
-    cut: AtomicBool,
-}
-
-impl Partition {
-    fn pass(&self, operation: Operation) -> Result<(), StorageError> {
-        let cut = self.cut.load(Ordering::SeqCst);
-        if cut { Err(StorageError::new(StorageErrorKind::Unavailable, operation)) } else { Ok(()) }
-    }
-}
-
-#[async_trait]
-impl Membership for Partition {
-    async fn join(&self, namespace: &str, node: &NodeId, ttl: Duration) -> Result<(), StorageError> {
-        self.pass(Operation::Join)?;
-        self.inner.join(namespace, node, ttl).await
-    }
-
-    async fn renew(&self, node: &NodeId) -> Result<(), StorageError> {
-        self.pass(Operation::Renew)?;
-        self.inner.renew(node).await
-    }
-
-    async fn evict(&self, node: &NodeId, seen: u64) -> Result<Eviction, StorageError> {
-        self.pass(Operation::Evict)?;
-        self.inner.evict(node, seen).await
-    }
-
-    async fn leave(&self, node: &NodeId) -> Result<(), StorageError> {
-        self.pass(Operation::Leave)?;
-        self.inner.leave(node).await
-    }
-
-    async fn members(&self, namespace: &str) -> Result<Vec<Member>, StorageError> {
-        self.pass(Operation::Members)?;
-        self.inner.members(namespace).await
-    }
-
-    async fn watch_members(&self, namespace: &str) -> Result<Watch<MemberChange>, StorageError> {
-        self.inner.watch_members(namespace).await
-    }
-}
 
 struct Cut {
     case: Case,
@@ -69,9 +20,7 @@ struct Cut {
 
 async fn cut_off(case: Case, then: OnLeaseLost) -> Cut {
     let clock = Arc::new(ManualClock::new());
-    let memory = Engine::from(Memory::with_clock(clock.clone()));
-    let partition = Arc::new(Partition { inner: memory.membership.clone(), cut: AtomicBool::new(false) });
-    let engine = Engine { membership: partition.clone(), ..memory };
+    let (partition, engine) = Partition::of(case.engine_with(clock.clone()));
     let cluster = Cluster::builder(&case.system)
         .engine(engine)
         .register::<Account>()

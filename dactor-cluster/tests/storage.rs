@@ -54,7 +54,7 @@ fn failures_and_lost_answers() {
                 if number % 5 == 0 {
                     actor.stop();
                 }
-                // What a handler sees is what is stored.
+                // A handler sees the stored state.
                 let seen = loop {
                     match actor.ask(Seen).await {
                         Ok(seen) => break seen,
@@ -97,7 +97,7 @@ fn an_aborted_handler_separates_nothing() {
 
 /// Takes the actor over, as another node does after the death of this one was recorded.
 async fn take_over(case: &Case, node: &NodeId) {
-    let Engine { directory, membership, state } = &case.engine;
+    let Engine { directory, membership, state, .. } = &case.engine;
     membership.leave(node).await.unwrap();
     let other = NodeId::start("other");
     membership.join(case.system.name(), &other, Duration::from_secs(10)).await.unwrap();
@@ -122,16 +122,25 @@ fn a_fenced_save_loses_the_activation() {
         actor.ask(Deposit(1)).await.unwrap();
         let first = cluster.node();
         take_over(&case, &first).await;
-        let error = actor.ask(Deposit(1)).await.unwrap_err();
-        let storage = error.downcast_ref::<StorageError>();
-        assert!(
-            storage.is_some_and(|error| error.kind() == StorageErrorKind::Fenced)
-                || matches!(error.downcast_ref(), Some(ClusterError::LeaseLost { .. })),
-            "{error:#}"
-        );
+        let expected = match actor.ask(Deposit(1)).await {
+            Err(error) => {
+                let storage = error.downcast_ref::<StorageError>();
+                assert!(
+                    storage.is_some_and(|error| error.kind() == StorageErrorKind::Fenced)
+                        || matches!(error.downcast_ref(), Some(ClusterError::LeaseLost { .. })),
+                    "{error:#}"
+                );
+                1002
+            }
+            // The node had joined again before: the new activation has loaded what the other node saved.
+            Ok(cents) => {
+                assert!(cents == 1002 && cluster.node() != first, "{cents}");
+                1003
+            }
+        };
         // The node learns that it was declared dead, and joins again.
         until("the new incarnation", || cluster.node() != first).await;
-        assert_eq!(actor.ask(Deposit(1)).await.unwrap(), 1002);
+        assert_eq!(actor.ask(Deposit(1)).await.unwrap(), expected);
         assert!(writes.writes().iter().filter(|write| !write.stored).count() <= 1);
     });
 }
@@ -170,6 +179,7 @@ fn states_of_other_versions() {
             ("broken", [header(3), b"{\"cents\": tr".to_vec()].concat()),
             ("newer", [header(4), b"{}".to_vec()].concat()),
             ("oldest", [header(1), b"{}".to_vec()].concat()),
+            ("panic", [header(1), b"panic".to_vec()].concat()),
             ("old", [header(2), b"42".to_vec()].concat()),
         ] {
             let id = EntityId::new(case.system.name(), "Account", key).unwrap();
@@ -198,13 +208,14 @@ fn states_of_other_versions() {
                     | ("broken", Some(StateError::Decode(_)))
                     | ("newer", Some(StateError::Newer { stored: 4, known: 3 }))
                     | ("oldest", Some(StateError::Upgrade { stored: 1, .. }))
+                    | ("panic", Some(StateError::Panicked(_)))
             );
             assert!(expected, "{key}: {error:#}");
             let kept = case.engine.state.read(&id).await.unwrap().unwrap();
             assert_eq!(kept.body.as_deref(), Some(&body[..]), "{key} was overwritten");
         }
         let keys = cluster.stored::<Account>(None, 10).await.unwrap().keys;
-        assert_eq!(keys, ["broken", "corrupt", "newer", "old", "oldest"]);
+        assert_eq!(keys, ["broken", "corrupt", "newer", "old", "oldest", "panic"]);
     });
 }
 
@@ -222,6 +233,44 @@ fn a_failed_save_leaves_memory_as_it_was() {
         assert!(error.downcast_ref::<StorageError>().is_some_and(StorageError::is_transient));
         assert_eq!(actor.ask(Balance).await.unwrap(), 0);
         assert_eq!(case.journal.count(), 1);
+    });
+}
+
+#[test]
+fn an_activation_that_does_not_know_its_state_is_given_up() {
+    table("unknown", |case| async move {
+        let torn = Faulty::new(case.engine.clone(), Faults::new(1).tear(1.0));
+        let engine = Engine { state: Arc::new(SavesFail(torn, case.engine.clone())), ..case.engine.clone() };
+        let cluster = dactor_cluster::Cluster::builder(&case.system).engine(engine);
+        let cluster = cluster.register::<Account>().start().await.unwrap();
+        let actor = cluster.actor::<Account>("alice").unwrap();
+        let error = actor.ask(Deposit(5)).await.unwrap_err();
+        let storage = error.downcast_ref::<StorageError>().unwrap();
+        assert!(
+            storage.kind() == StorageErrorKind::UnknownOutcome && storage.may_have_been_applied(),
+            "{error:#}"
+        );
+        assert_eq!(actor.ask(Balance).await.unwrap(), 0);
+        assert_eq!(case.journal.count(), 2, "the state is loaded afresh");
+    });
+}
+
+#[test]
+fn an_activation_that_was_replaced_is_given_up() {
+    table("replaced", |case| async move {
+        let (cluster, actor) = case.alice(Default::default()).await;
+        assert_eq!(actor.ask(Deposit(1)).await.unwrap(), 1);
+        // Another activation of the same node has opened the state.
+        let Engine { directory, state, .. } = &case.engine;
+        let (id, token) = (alice(&case), ClaimToken::random());
+        let claim = directory.claim(&id, &cluster.node(), token).await.unwrap();
+        let Claim::Granted(generation) = claim else { panic!("{claim:?}") };
+        state.open(&id, generation, token).await.unwrap();
+        let error = actor.ask(Deposit(1)).await.unwrap_err();
+        let storage = error.downcast_ref::<StorageError>().unwrap();
+        assert_eq!((storage.kind(), storage.may_have_been_applied()), (StorageErrorKind::Fenced, false));
+        assert_eq!(actor.ask(Deposit(1)).await.unwrap(), 2);
+        assert_eq!(case.journal.count(), 2, "the state is loaded afresh");
     });
 }
 

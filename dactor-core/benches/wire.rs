@@ -1,5 +1,6 @@
 //! A small message there and back: inside of a frame, against the bare codec. Prints times, their ratio and the
-//! allocations; with `check` it fails when the frame costs more than half of the codec's time.
+//! allocations; with `check` it fails when the frame costs more than half of the codec's time, and
+//! with `msgpack` or `json` only that one is measured.
 //!
 //! ```sh
 //! cargo bench --package dactor-core --features wire --bench wire
@@ -62,7 +63,11 @@ fn main() {
     let check = std::env::args().any(|argument| argument == "check");
     let transfer = Transfer { from: 1, to: 2, cents: 300, note: "twenty-four bytes of text".into() };
     let mut buffer = Vec::with_capacity(4096);
+    let only = std::env::args().find(|argument| argument == "msgpack" || argument == "json");
     for codec in [Codec::MessagePack, Codec::Json] {
+        if only.as_ref().is_some_and(|only| only != codec.name()) {
+            continue;
+        }
         let ways: [Way; 2] = [bare, framed];
         let mut best = [Duration::MAX; 2];
         let mut ratios = Vec::new();

@@ -35,5 +35,6 @@ pub use crate::kernel::cell::{Cell, Ender, Exit, ExitTeller, ExitWatch, NativeEn
 pub use crate::kernel::task::TURN;
 pub use crate::message::items::{FarStreams, ItemSink, ItemSource};
 pub use crate::system::far::{
-    deliver, far_ended, far_ref, is_shutting_down, lifecycle, refuse, sender, spawn_child, with_lifecycle,
+    current, deliver, far_ended, far_paths, far_ref, is_shutting_down, lifecycle, lost, refuse, sender,
+    spawn_child, unhandled, with_lifecycle,
 };

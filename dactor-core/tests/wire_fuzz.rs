@@ -1,5 +1,8 @@
 //! Frames with mistakes in them: no input panics, and no input takes more memory than its size allows.
 //!
+//! What the decoder of MessagePack accepts, `rmp-serde` reads in the same way; what only the latter accepts is nested too
+//! deep, or not one whole value.
+//!
 //! 100 000 frames; `WIRE_FRAMES=1000000` for more, `WIRE_SEED=...` to repeat a run. The counter of allocations is global, so
 //! there is one test.
 
@@ -215,6 +218,7 @@ fn no_frame_panics_or_takes_more_memory_than_it_may() {
         if random.below(3) == 0 {
             mutate(&mut bytes, &mut random);
         }
+        compare(&payload, seed);
         start_counting();
         passed += u64::from(read(&bytes, &accepts, &decoders, &mut again));
         let counted = stop_counting();
@@ -231,6 +235,27 @@ fn no_frame_panics_or_takes_more_memory_than_it_may() {
         "{passed} of {count} frames passed the outer layer; peak memory {peak} bytes, for {most} bytes of input"
     );
     assert!(passed * 2 >= count, "WIRE_SEED={seed}: {passed} of {count}");
+}
+
+/// Reads a payload with `rmp-serde` too, if it cannot be deep enough for its stack.
+fn compare(payload: &[u8], seed: u64) {
+    if payload.len() > 1024 {
+        return;
+    }
+    let ours = WireCodec::<Tree>::serde().decode(payload, Codec::MessagePack);
+    let theirs = rmp_serde::from_slice::<Tree>(payload);
+    match (ours, theirs) {
+        (Ok(ours), Ok(theirs)) => assert_eq!(format!("{ours:?}"), format!("{theirs:?}"), "WIRE_SEED={seed}"),
+        (Ok(ours), Err(error)) => panic!("WIRE_SEED={seed}: {ours:?} from {payload:x?}, but {error}"),
+        (Err(error), Ok(theirs)) => {
+            let text = format!("{error:#}");
+            let stricter =
+                ["nested", "more follows", "ends inside", "does not have the length", "invalid type"];
+            let known = stricter.iter().any(|reason| text.contains(reason));
+            assert!(known, "WIRE_SEED={seed}: {text}, but {theirs:?} from {payload:x?}");
+        }
+        (Err(_), Err(_)) => {}
+    }
 }
 
 fn with_payload<'a>(mut frame: Frame<'a>, new: &'a [u8]) -> Frame<'a> {

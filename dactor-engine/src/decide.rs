@@ -150,7 +150,7 @@ pub fn renew(lease: Option<&Lease>, now: Duration) -> bool {
 
 /// Decides an eviction at the time `now`. On [`Eviction::Recorded`] the tombstone is stored.
 ///
-/// `gone` is a proof that the node cannot run any more, so that its lease need not have expired.
+/// `gone` is a proof that the process of the node has ended, so that its lease need not have expired.
 pub fn evict(lease: Option<&Lease>, seen: u64, gone: bool, now: Duration) -> Eviction {
     match lease {
         None => Eviction::Unknown,

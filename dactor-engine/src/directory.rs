@@ -31,7 +31,7 @@ pub trait Directory: Send + Sync {
     /// Ends the ownership of this generation. Returns `false`, and changes nothing, if it has ended already.
     async fn release(&self, id: &EntityId, generation: Generation) -> Result<bool, StorageError>;
 
-    /// The changes of placements in a namespace from now on, also those that other processes make.
+    /// The changes of placements in a namespace from now on, including changes by other processes.
     async fn watch_placements(&self, namespace: &str) -> Result<Watch<PlacementChange>, StorageError>;
 }
 

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Directory, Membership, StateStore};
+use crate::{Directory, FencedSql, Membership, StateStore};
 
 /// The three parts of an engine, which may be in different stores.
 ///
@@ -14,12 +14,20 @@ pub struct Engine {
     pub membership: Arc<dyn Membership>,
     /// The durable states.
     pub state: Arc<dyn StateStore>,
+    /// The same states in a database with SQL, for saves with statements of the application; `None` if the engine has no
+    /// SQL. Replace it together with `state`.
+    pub sql: Option<Arc<dyn FencedSql>>,
 }
 
 impl Engine {
     /// An engine whose three parts are one object.
     pub fn new<E: Directory + Membership + StateStore + 'static>(engine: Arc<E>) -> Self {
-        Self { directory: engine.clone(), membership: engine.clone(), state: engine }
+        Self { directory: engine.clone(), membership: engine.clone(), state: engine, sql: None }
+    }
+
+    /// An engine with SQL whose parts are one object.
+    pub fn with_sql<E: Directory + Membership + FencedSql + 'static>(engine: Arc<E>) -> Self {
+        Self { sql: Some(engine.clone()), ..Self::new(engine) }
     }
 }
 

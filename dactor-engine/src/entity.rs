@@ -30,18 +30,14 @@ impl EntityId {
 
     /// Puts an identity together from fields that are not empty and contain no NUL character.
     pub fn new(namespace: &str, actor_type: &str, key: &str) -> Result<Self, EntityIdError> {
-        let fields = [namespace, actor_type, key];
-        if fields.iter().any(|field| field.is_empty()) {
-            return Err(EntityIdError::Empty);
-        }
-        if fields.iter().any(|field| field.contains('\0')) {
-            return Err(EntityIdError::Nul);
-        }
-        let length = fields.iter().map(|field| field.len()).sum();
-        if length > Self::LONGEST {
-            return Err(EntityIdError::TooLong { length });
-        }
+        check([namespace, actor_type, key])?;
         Ok(Self { namespace: namespace.into(), actor_type: actor_type.into(), key: key.into() })
+    }
+
+    /// The actor of the same type that has this key. The two share their other fields.
+    pub fn with_key(&self, key: &str) -> Result<Self, EntityIdError> {
+        check([&self.namespace, &self.actor_type, key])?;
+        Ok(Self { key: key.into(), ..self.clone() })
     }
 
     /// The namespace: the boundary of a cluster.
@@ -58,6 +54,20 @@ impl EntityId {
     pub fn key(&self) -> &str {
         &self.key
     }
+}
+
+fn check(fields: [&str; 3]) -> Result<(), EntityIdError> {
+    if fields.iter().any(|field| field.is_empty()) {
+        return Err(EntityIdError::Empty);
+    }
+    if fields.iter().any(|field| field.contains('\0')) {
+        return Err(EntityIdError::Nul);
+    }
+    let length = fields.iter().map(|field| field.len()).sum();
+    if length > EntityId::LONGEST {
+        return Err(EntityIdError::TooLong { length });
+    }
+    Ok(())
 }
 
 impl fmt::Display for EntityId {

@@ -15,7 +15,34 @@ struct Inner {
     detail: Option<Box<str>>,
     transient: bool,
     maybe_applied: bool,
+    statement: Option<FailedStatement>,
     source: Option<Source>,
+}
+
+/// The statement of the application that failed a save.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FailedStatement {
+    /// Its place among the statements of the save; 0 for the first one.
+    pub index: usize,
+    /// Its text.
+    pub sql: Box<str>,
+    /// How many rows it changed, if that was the failure.
+    pub rows: Option<u64>,
+}
+
+impl FailedStatement {
+    /// The statement at this place.
+    pub fn new(index: usize, sql: impl Into<Box<str>>) -> Self {
+        Self { index, sql: sql.into(), rows: None }
+    }
+
+    /// With the number of rows that it changed.
+    #[must_use]
+    pub fn rows(mut self, rows: u64) -> Self {
+        self.rows = Some(rows);
+        self
+    }
 }
 
 /// The kind of a [`StorageError`].
@@ -32,12 +59,18 @@ pub enum ErrorKind {
     NotFound,
     /// The caller lost its ownership or its lease. Nothing was changed, and no retry can succeed.
     Fenced,
-    /// The stored etag is not the one that the caller read. Nothing was changed.
+    /// The stored etag differs from the etag that the caller read. Nothing was changed.
     Conflict,
     /// The state exceeds the limit of the engine. Nothing was changed.
     TooLarge,
     /// The operation may or may not have been applied, and may still be applied later. See [`settle`](crate::settle).
     UnknownOutcome,
+    /// A statement of the application failed. Nothing was changed.
+    Statement,
+    /// A statement of the application changed another number of rows than it expects. Nothing was changed.
+    RowCount,
+    /// The engine does not have this ability.
+    Unsupported,
 }
 
 /// The operation of an engine that failed.
@@ -72,6 +105,10 @@ pub enum Operation {
     Clear,
     /// [`StateStore::list`](crate::StateStore::list).
     List,
+    /// [`FencedSql::query`](crate::FencedSql::query).
+    Query,
+    /// A transaction of the application under the fence of an entity.
+    Transaction,
 }
 
 impl Operation {
@@ -92,6 +129,8 @@ impl Operation {
             Self::Save => "save",
             Self::Clear => "clear",
             Self::List => "list",
+            Self::Query => "query",
+            Self::Transaction => "transaction",
         }
     }
 }
@@ -108,6 +147,7 @@ impl StorageError {
             detail: None,
             transient,
             maybe_applied,
+            statement: None,
             source: None,
         }))
     }
@@ -130,6 +170,13 @@ impl StorageError {
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Source>) -> Self {
         self.0.source = Some(source.into());
+        self
+    }
+
+    /// With the statement of the application that failed.
+    #[must_use]
+    pub fn in_statement(mut self, statement: FailedStatement) -> Self {
+        self.0.statement = Some(statement);
         self
     }
 
@@ -161,6 +208,11 @@ impl StorageError {
         self.0.id.as_deref()
     }
 
+    /// The statement of the application that failed.
+    pub fn statement(&self) -> Option<&FailedStatement> {
+        self.0.statement.as_ref()
+    }
+
     /// Whether the same operation can succeed later. Otherwise the error is permanent.
     pub fn is_transient(&self) -> bool {
         self.0.transient
@@ -181,16 +233,19 @@ impl ErrorKind {
             Self::Unavailable => "the storage is unavailable",
             Self::NotFound => "the state was never opened",
             Self::Fenced => "the ownership or the lease was lost",
-            Self::Conflict => "the stored etag is not the one that was read",
+            Self::Conflict => "the stored etag differs from the one read",
             Self::TooLarge => "the state is too large",
             Self::UnknownOutcome => "the outcome is unknown; the operation may have been applied",
+            Self::Statement => "a statement failed",
+            Self::RowCount => "a statement changed another number of rows than it expects",
+            Self::Unsupported => "the engine does not support it",
         }
     }
 }
 
 impl fmt::Display for StorageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { kind, operation, id, detail, source, .. } = &*self.0;
+        let Inner { kind, operation, id, detail, statement, source, .. } = &*self.0;
         f.write_str(operation.name())?;
         if let Some(id) = id {
             write!(f, " {id}")?;
@@ -198,6 +253,9 @@ impl fmt::Display for StorageError {
         write!(f, ": {}", kind.text())?;
         if let Some(detail) = detail {
             write!(f, ": {detail}")?;
+        }
+        if let Some(FailedStatement { index, sql, .. }) = statement {
+            write!(f, " (statement {index}: {sql})")?;
         }
         if f.alternate()
             && let Some(source) = source

@@ -11,9 +11,9 @@ use bytes::Bytes;
 use crate::random::Sequence;
 use crate::settle::Write;
 use crate::{
-    Claim, ClaimToken, Directory, Engine, EntityId, ErrorKind, Etag, Eviction, Generation, Member,
-    MemberChange, Membership, NodeId, Opened, Operation, Page, Placement, PlacementChange, StateStore,
-    StorageError, Stored, Watch,
+    Claim, ClaimToken, Directory, Engine, EntityId, ErrorKind, Etag, Eviction, FencedSql, Generation, Member,
+    MemberChange, Membership, NodeId, Opened, Operation, Page, Placement, PlacementChange, Row, StateStore,
+    Statement, StorageError, Stored, Value, Watch,
 };
 
 /// Which faults a [`Faulty`] engine has, and how often. A rate is clamped to `0.0..=1.0`; all of them are zero at first.
@@ -73,7 +73,7 @@ impl Faults {
 
 /// What happens to an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum OperationFault {
     Pass,
     Fail,
     Tear,
@@ -99,6 +99,7 @@ pub struct Faulty {
 /// A write on its way.
 struct LateWrite {
     write: Write,
+    also: Option<Arc<[Statement]>>,
     /// It lands after this many further operations.
     operations: u8,
 }
@@ -110,26 +111,26 @@ impl Faulty {
         Self { inner: engine.into(), faults, sequence, late: Mutex::default() }
     }
 
-    /// Draws the delay and the fate of an operation.
-    async fn fate(&self) -> Fate {
-        let (delay, length, mut fate) =
+    /// Draws the delay and the fault of an operation.
+    async fn draw(&self) -> OperationFault {
+        let (delay, length, mut drawn) =
             (self.sequence.fraction(), self.sequence.fraction(), self.sequence.fraction());
         if delay < self.faults.delay {
             tokio::time::sleep(self.faults.longest_delay.mul_f64(length)).await;
         }
         let Faults { fail, tear, lose_answer, land_late, .. } = self.faults;
-        for (rate, result) in [
-            (fail, Fate::Fail),
-            (tear, Fate::Tear),
-            (lose_answer, Fate::LoseAnswer),
-            (land_late, Fate::LandLate),
+        for (rate, fault) in [
+            (fail, OperationFault::Fail),
+            (tear, OperationFault::Tear),
+            (lose_answer, OperationFault::LoseAnswer),
+            (land_late, OperationFault::LandLate),
         ] {
-            if fate < rate {
-                return result;
+            if drawn < rate {
+                return fault;
             }
-            fate -= rate.max(0.0);
+            drawn -= rate.max(0.0);
         }
-        Fate::Pass
+        OperationFault::Pass
     }
 
     async fn reading<T>(
@@ -138,8 +139,8 @@ impl Faulty {
         id: &(dyn fmt::Display + Sync),
         call: impl Future<Output = Result<T, StorageError>> + Send,
     ) -> Result<T, StorageError> {
-        match self.fate().await {
-            Fate::Fail => Err(injected(ErrorKind::Unavailable, operation, id)),
+        match self.draw().await {
+            OperationFault::Fail => Err(injected(ErrorKind::Unavailable, operation, id)),
             _ => call.await,
         }
     }
@@ -150,41 +151,52 @@ impl Faulty {
         id: &(dyn fmt::Display + Sync),
         call: impl Future<Output = Result<T, StorageError>> + Send,
     ) -> Result<T, StorageError> {
-        match self.fate().await {
-            Fate::Pass => call.await,
-            Fate::Fail => Err(injected(ErrorKind::Unavailable, operation, id)),
-            Fate::Tear | Fate::LandLate => Err(injected(ErrorKind::UnknownOutcome, operation, id)),
-            Fate::LoseAnswer => {
+        match self.draw().await {
+            OperationFault::Pass => call.await,
+            OperationFault::Fail => Err(injected(ErrorKind::Unavailable, operation, id)),
+            OperationFault::Tear | OperationFault::LandLate => {
+                Err(injected(ErrorKind::UnknownOutcome, operation, id))
+            }
+            OperationFault::LoseAnswer => {
                 call.await?;
                 Err(injected(ErrorKind::UnknownOutcome, operation, id))
             }
         }
     }
 
-    async fn write(&self, operation: Operation, write: Write) -> Result<(), StorageError> {
+    async fn write(&self, write: Write, also: Option<Arc<[Statement]>>) -> Result<(), StorageError> {
         let id = write.id.clone();
+        let operation = if write.body.is_some() { Operation::Save } else { Operation::Clear };
         let unknown = || Err(injected(ErrorKind::UnknownOutcome, operation, &id));
-        let fate = self.fate().await;
-        let result = match fate {
-            Fate::Pass => self.apply(&write).await,
-            Fate::Fail => Err(injected(ErrorKind::Unavailable, operation, &id)),
-            Fate::Tear | Fate::LandLate => unknown(),
-            Fate::LoseAnswer => self.apply(&write).await.and_then(|()| unknown()),
+        let fault = self.draw().await;
+        let result = match fault {
+            OperationFault::Pass => self.apply(&write, also.as_ref()).await,
+            OperationFault::Fail => Err(injected(ErrorKind::Unavailable, operation, &id)),
+            OperationFault::Tear | OperationFault::LandLate => unknown(),
+            OperationFault::LoseAnswer => self.apply(&write, also.as_ref()).await.and_then(|()| unknown()),
         };
         self.land(&id).await;
-        if fate == Fate::LandLate {
-            let late = LateWrite { operations: 1 + (self.sequence.fraction() * 3.0) as u8, write };
+        if fault == OperationFault::LandLate {
+            let late = LateWrite { operations: 1 + (self.sequence.fraction() * 3.0) as u8, write, also };
             self.late(|all| all.entry(id).or_default().push(late));
         }
         result
     }
 
-    async fn apply(&self, write: &Write) -> Result<(), StorageError> {
+    async fn apply(&self, write: &Write, also: Option<&Arc<[Statement]>>) -> Result<(), StorageError> {
         let Write { id, generation, read, new, body } = write;
-        match body {
-            Some(body) => self.inner.state.save(id, *generation, *read, *new, body.clone()).await,
-            None => self.inner.state.clear(id, *generation, *read, *new).await,
+        match (body, also) {
+            (Some(body), Some(also)) => {
+                let sql = self.sql(Operation::Save)?;
+                sql.save_with(id, *generation, *read, *new, body.clone(), also.clone()).await
+            }
+            (Some(body), None) => self.inner.state.save(id, *generation, *read, *new, body.clone()).await,
+            (None, _) => self.inner.state.clear(id, *generation, *read, *new).await,
         }
+    }
+
+    fn sql(&self, operation: Operation) -> Result<&dyn FencedSql, StorageError> {
+        self.inner.sql.as_deref().ok_or_else(|| StorageError::new(ErrorKind::Unsupported, operation))
     }
 
     fn late<T>(&self, access: impl FnOnce(&mut HashMap<EntityId, Vec<LateWrite>>) -> T) -> T {
@@ -200,7 +212,7 @@ impl Faulty {
         });
         for late in landing {
             // Its writer has had its answer.
-            let _ = self.apply(&late.write).await;
+            let _ = self.apply(&late.write, late.also.as_ref()).await;
         }
     }
 }
@@ -217,7 +229,9 @@ impl fmt::Debug for Faulty {
 
 impl From<Faulty> for Engine {
     fn from(faulty: Faulty) -> Self {
-        Engine::new(Arc::new(faulty))
+        let has_sql = faulty.inner.sql.is_some();
+        let engine = Arc::new(faulty);
+        if has_sql { Engine::with_sql(engine) } else { Engine::new(engine) }
     }
 }
 
@@ -295,7 +309,7 @@ impl StateStore for Faulty {
         body: Bytes,
     ) -> Result<(), StorageError> {
         let write = Write { id: id.clone(), generation, read, new, body: Some(body) };
-        self.write(Operation::Save, write).await
+        self.write(write, None).await
     }
 
     async fn clear(
@@ -306,7 +320,7 @@ impl StateStore for Faulty {
         new: Etag,
     ) -> Result<(), StorageError> {
         let write = Write { id: id.clone(), generation, read, new, body: None };
-        self.write(Operation::Clear, write).await
+        self.write(write, None).await
     }
 
     async fn read(&self, id: &EntityId) -> Result<Option<Stored>, StorageError> {
@@ -324,5 +338,26 @@ impl StateStore for Faulty {
     ) -> Result<Page, StorageError> {
         let id = format!("{namespace}::{actor_type}");
         self.reading(Operation::List, &id, self.inner.state.list(namespace, actor_type, after, limit)).await
+    }
+}
+
+#[async_trait]
+impl FencedSql for Faulty {
+    async fn save_with(
+        &self,
+        id: &EntityId,
+        generation: Generation,
+        read: Option<Etag>,
+        new: Etag,
+        body: Bytes,
+        also: Arc<[Statement]>,
+    ) -> Result<(), StorageError> {
+        let write = Write { id: id.clone(), generation, read, new, body: Some(body) };
+        self.write(write, Some(also)).await
+    }
+
+    async fn query(&self, sql: &str, args: &[Value]) -> Result<Vec<Row>, StorageError> {
+        let inner = self.sql(Operation::Query)?;
+        self.reading(Operation::Query, &sql, inner.query(sql, args)).await
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! An engine implements three traits. [`Directory`] grants the ownership of an entity with a [`Generation`] that only
 //! grows, [`Membership`] keeps the leases of nodes, and [`StateStore`] keeps the states, each behind a fence that only
-//! the newest generation passes. [`Memory`] is an engine; `dactor-sqlite` is another.
+//! the newest generation passes. [`Memory`] is an engine; `dactor-sqlite` and `dactor-postgres` are others. An engine in a database with SQL also
+//! implements [`FencedSql`]: an activation writes tables of the application in the transaction of its save.
 //!
 //! An activation claims its entity, opens its state, and saves under the generation it was granted. When another node has
 //! taken over, a save of the old owner is refused:
@@ -58,6 +59,7 @@ mod node;
 mod random;
 mod reaper;
 pub mod settle;
+mod sql;
 mod state;
 mod token;
 mod watch;
@@ -66,12 +68,13 @@ pub use clock::{BootClock, Clock, ManualClock};
 pub use directory::{Claim, Directory, Placement, PlacementChange};
 pub use engine::Engine;
 pub use entity::{EntityId, EntityIdError};
-pub use error::{ErrorKind, Operation, StorageError};
+pub use error::{ErrorKind, FailedStatement, Operation, StorageError};
 pub use faults::{Faults, Faulty};
 pub use membership::{Eviction, Member, MemberChange, MemberState, Membership};
 pub use memory::Memory;
 pub use node::NodeId;
 pub use reaper::Reaper;
+pub use sql::{FencedSql, Row, Statement, Value};
 pub use state::{Opened, Page, StateStore, Stored};
 pub use token::{ClaimToken, Etag, Generation, Incarnation};
 pub use watch::{Notice, Publisher, Watch};

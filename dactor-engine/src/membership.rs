@@ -76,7 +76,7 @@ pub enum MemberState {
     /// The lease has expired on the clock of the store, and can no longer be renewed. The node counts as alive until
     /// its death is recorded.
     Overdue,
-    /// The engine has a proof that the node cannot run any more: its process has ended, or the machine was booted.
+    /// The engine has a proof that the node has ended: its process is gone, or the machine was rebooted.
     /// [`evict`](Membership::evict) records the death at once.
     Gone,
     /// The death is recorded.

@@ -4,11 +4,14 @@
 //! is repeated with the same etag. Whichever copy comes second fails its condition, so the content is applied at most
 //! once. Only if the repetition matches no row, a read tells whether the first copy did it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::{EntityId, ErrorKind, Etag, Generation, Operation, StateStore, StorageError};
+use crate::{
+    EntityId, ErrorKind, Etag, FencedSql, Generation, Operation, StateStore, Statement, StorageError,
+};
 
 /// A conditional write, in a form that can be repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,14 +31,6 @@ pub struct Write {
 impl Write {
     fn operation(&self) -> Operation {
         if self.body.is_some() { Operation::Save } else { Operation::Clear }
-    }
-
-    async fn apply(&self, store: &dyn StateStore) -> Result<(), StorageError> {
-        let Self { id, generation, read, new, body } = self;
-        match body {
-            Some(body) => store.save(id, *generation, *read, *new, body.clone()).await,
-            None => store.clear(id, *generation, *read, *new).await,
-        }
     }
 }
 
@@ -84,43 +79,88 @@ pub async fn write(
     write: &Write,
     repetition: &Repetition,
 ) -> Result<(), StorageError> {
-    let mut unknown = match write.apply(store).await {
-        Err(error) if error.kind() == ErrorKind::UnknownOutcome => error,
-        known => return known,
-    };
-    let mut pause = repetition.first_pause;
-    for _ in 0..repetition.most {
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(repetition.longest_pause);
-        match repeat(store, write).await {
-            Ok(outcome) => return outcome,
-            Err(still_unknown) => unknown = still_unknown,
-        }
-    }
-    Err(StorageError::new(ErrorKind::UnknownOutcome, write.operation())
-        .on(&write.id)
-        .because(format!("it is still unknown after {} repetitions", repetition.most))
-        .with_source(unknown))
+    Attempt { store, write, sql: None }.settle(repetition).await
 }
 
-/// Repeats a write whose outcome is unknown. The outer `Err` means that it is still unknown.
-async fn repeat(store: &dyn StateStore, write: &Write) -> Result<Result<(), StorageError>, StorageError> {
-    let error = match write.apply(store).await {
-        Ok(()) => return Ok(Ok(())),
-        Err(error) => error,
-    };
-    match error.kind() {
-        // A new owner has opened the state; its open has seen the lost write, or no open ever will.
-        ErrorKind::Fenced => Ok(Err(error.maybe_applied())),
-        ErrorKind::Conflict => match store.read(&write.id).await? {
-            Some(stored) if stored.fence != write.generation => {
-                let fenced = StorageError::new(ErrorKind::Fenced, write.operation()).on(&write.id);
-                Ok(Err(fenced.maybe_applied()))
+/// [`write()`] of a save together with statements of the application. They are applied once, with the save.
+///
+/// # Errors
+///
+/// Those of [`write()`] and of [`save_with`](FencedSql::save_with); [`Unsupported`](ErrorKind::Unsupported) for
+/// a write that clears the state.
+pub async fn write_with(
+    sql: &dyn FencedSql,
+    write: &Write,
+    also: &Arc<[Statement]>,
+    repetition: &Repetition,
+) -> Result<(), StorageError> {
+    Attempt { store: sql, write, sql: Some((sql, also)) }.settle(repetition).await
+}
+
+/// What is repeated.
+struct Attempt<'a> {
+    store: &'a dyn StateStore,
+    write: &'a Write,
+    sql: Option<(&'a dyn FencedSql, &'a Arc<[Statement]>)>,
+}
+
+impl Attempt<'_> {
+    async fn apply(&self) -> Result<(), StorageError> {
+        let Write { id, generation, read, new, body } = self.write;
+        match (body, self.sql) {
+            (Some(body), None) => self.store.save(id, *generation, *read, *new, body.clone()).await,
+            (Some(body), Some((sql, also))) => {
+                sql.save_with(id, *generation, *read, *new, body.clone(), also.clone()).await
             }
-            Some(stored) if stored.etag == Some(write.new) => Ok(Ok(())),
-            _ => Ok(Err(error)),
-        },
-        ErrorKind::NotFound | ErrorKind::TooLarge => Ok(Err(error)),
-        _ => Err(error),
+            (None, None) => self.store.clear(id, *generation, *read, *new).await,
+            (None, Some(_)) => Err(StorageError::new(ErrorKind::Unsupported, Operation::Clear)
+                .on(id)
+                .because("a clear has no statements")),
+        }
+    }
+
+    async fn settle(&self, repetition: &Repetition) -> Result<(), StorageError> {
+        let mut unknown = match self.apply().await {
+            Err(error) if error.kind() == ErrorKind::UnknownOutcome => error,
+            known => return known,
+        };
+        let mut pause = repetition.first_pause;
+        for _ in 0..repetition.most {
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(repetition.longest_pause);
+            match self.repeat().await {
+                Ok(outcome) => return outcome,
+                Err(still_unknown) => unknown = still_unknown,
+            }
+        }
+        Err(StorageError::new(ErrorKind::UnknownOutcome, self.write.operation())
+            .on(&self.write.id)
+            .because(format!("it is still unknown after {} repetitions", repetition.most))
+            .with_source(unknown))
+    }
+
+    /// Repeats a write whose outcome is unknown. The outer `Err` means that it is still unknown.
+    async fn repeat(&self) -> Result<Result<(), StorageError>, StorageError> {
+        let write = self.write;
+        let error = match self.apply().await {
+            Ok(()) => return Ok(Ok(())),
+            Err(error) => error,
+        };
+        match error.kind() {
+            // A new owner has opened the state; its open has seen the lost write, or no open ever will.
+            ErrorKind::Fenced => Ok(Err(error.maybe_applied())),
+            ErrorKind::Conflict => match self.store.read(&write.id).await? {
+                Some(stored) if stored.fence != write.generation => {
+                    let fenced = StorageError::new(ErrorKind::Fenced, write.operation()).on(&write.id);
+                    Ok(Err(fenced.maybe_applied()))
+                }
+                Some(stored) if stored.etag == Some(write.new) => Ok(Ok(())),
+                _ => Ok(Err(error)),
+            },
+            ErrorKind::NotFound | ErrorKind::TooLarge => Ok(Err(error)),
+            // The statements depend on tables that others change: the first copy may still land.
+            ErrorKind::Statement | ErrorKind::RowCount => Ok(Err(error.maybe_applied())),
+            _ => Err(error),
+        }
     }
 }

@@ -71,8 +71,11 @@ async fn a_takeover_settles_as_fenced() {
         new: Etag::random(),
         body: Some("x".into()),
     };
-    let error = settle::write(&*lost.state, &write, &repetition()).await.unwrap_err();
+    let begin = tokio::time::Instant::now();
+    let error = settle::write(&*lost.state, &write, &Repetition::default()).await.unwrap_err();
     assert_eq!((error.kind(), error.may_have_been_applied()), (ErrorKind::UnknownOutcome, true));
+    // The pauses double up to the longest: 5, 10, 20, 40, 80, 160, 320, 500 ms.
+    assert_eq!(begin.elapsed(), Duration::from_millis(1135));
     assert_eq!(error.operation(), Operation::Save);
     assert_eq!(error.id(), Some("bank::Account/alice"));
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
-use super::{EngineContext, EngineRule, EngineSubject, rules};
+use super::broken::{BROKEN_SQL, BrokenSql};
+use super::{EngineContext, EngineRule, EngineSubject, rules, sql_rules};
 
 /// The name of the threads whose panics are expected.
 const QUIET: &str = "dactor-broken-engine";
@@ -28,7 +29,29 @@ pub fn trials(subject: &Arc<dyn EngineSubject>) -> Vec<Trial> {
             check(rule, &*subject, number("DACTOR_CONFORMANCE_WATCHDOG_S", 30), false).map_err(Failed::from)
         })
     };
-    rules().map(trial).collect()
+    let mut trials: Vec<Trial> = rules().map(trial).collect();
+    if subject.has_sql() {
+        trials.extend(sql_rules().map(trial));
+        trials.extend(sql_flaws(subject));
+    }
+    trials
+}
+
+/// Tests of the rules for SQL: each must fail on this engine with the flaws that it names.
+pub fn sql_flaws(subject: &Arc<dyn EngineSubject>) -> Vec<Trial> {
+    let catches = |rule: &'static EngineRule, flaw: &'static str| {
+        let subject = subject.clone();
+        Trial::test(format!("{} that {flaw}::{}", subject.name(), rule.id), move || {
+            if !BROKEN_SQL.iter().any(|broken| broken.name == flaw) {
+                return Err(Failed::from("no such flaw"));
+            }
+            match check(rule, &BrokenSql { flaw, subject }, 10, true) {
+                Err(_) => Ok(()),
+                Ok(()) => Err(Failed::from(format!("{flaw} was not detected"))),
+            }
+        })
+    };
+    sql_rules().flat_map(|rule| rule.catches.iter().map(move |flaw| catches(rule, flaw))).collect()
 }
 
 /// Runs one rule on a store of its own, within this many seconds. The error names the rule and what happened.

@@ -18,7 +18,7 @@
 //! | `DACTOR_CONFORMANCE_SEED` | seed of the rules with injected faults; printed when one of them fails |
 //!
 //! The kit tests itself: every rule passes on [`InMemory`], and every [deliberately broken engine](broken) fails the
-//! rules that name it.
+//! rules that name it. Flaws of SQL are put on the engine under test: [`run`] shows that the rules catch them there.
 
 pub mod broken;
 mod check;
@@ -27,8 +27,8 @@ mod rule;
 mod rules;
 mod subject;
 
-pub use check::{check, run, trials};
+pub use check::{check, run, sql_flaws, trials};
 pub use context::{EngineContext, Owned};
 pub use rule::{EngineRule, RuleTest};
-pub use rules::rules;
+pub use rules::{rules, sql_rules};
 pub use subject::{EngineSubject, InMemory, TestStore};

@@ -9,6 +9,11 @@ pub trait EngineSubject: Send + Sync + 'static {
     /// The name in the output.
     fn name(&self) -> &'static str;
 
+    /// Whether its engines have [SQL](dactor_engine::FencedSql); then the rules for that apply too.
+    fn has_sql(&self) -> bool {
+        false
+    }
+
     /// Makes an empty store.
     fn store(&self) -> Arc<dyn TestStore>;
 }

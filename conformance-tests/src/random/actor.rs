@@ -60,7 +60,7 @@ impl ProgramActor {
     fn begin_handler(&self, id: u64, sharing: Sharing) -> HandlerGuard {
         let (actor, instance) = (self.spec.slot, self.instance);
         self.note(Observation::Begin { id, actor, instance, sharing });
-        HandlerGuard { history: self.run.history.clone(), id, actor, how: HandlerEnd::Cut }
+        HandlerGuard { history: self.run.history.clone(), id, actor, how: HandlerEnd::Interrupted }
     }
 
     /// Runs the steps that need no more than a shared actor.
@@ -261,7 +261,7 @@ impl ProgramActor {
 
     async fn hook(&mut self, which: HookKind, hook: &Hook, ctx: &mut Context<Self>) -> Outcome<()> {
         let (history, actor, instance) = (self.run.history.clone(), self.spec.slot, self.instance);
-        let mut noted = HookGuard { history, actor, instance, which, moment: HookMoment::Cut };
+        let mut noted = HookGuard { history, actor, instance, which, moment: HookMoment::Interrupted };
         for step in &hook.steps {
             self.perform(step, Sender::Hook(actor), ctx).await;
         }

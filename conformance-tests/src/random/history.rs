@@ -36,7 +36,7 @@ pub(super) enum HandlerEnd {
     ForwardRefused,
     Promised,
     /// It was dropped at an await.
-    Cut,
+    Interrupted,
 }
 
 /// The progress of a hook.
@@ -46,7 +46,7 @@ pub(super) enum HookMoment {
     Done,
     Failed,
     Panicked,
-    Cut,
+    Interrupted,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

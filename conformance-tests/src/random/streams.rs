@@ -149,7 +149,7 @@ impl TransformHandler<StreamJob> for ProgramActor {
             return handling.end(HandlerEnd::Replied, Ok(()));
         }
         if let Err(error) = transform(&job, &mut input, &mut out).await {
-            // A handler that stops because its items are in vain has not failed.
+            // A handler that returns early because its consumer is gone has not failed.
             let how = if out.is_closed() { HandlerEnd::Replied } else { HandlerEnd::Failed };
             return handling.end(how, Err(error.into()));
         }

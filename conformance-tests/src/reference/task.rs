@@ -8,7 +8,7 @@ use tokio::task::yield_now;
 use super::handle::Signal;
 use super::{Handle, Style};
 use crate::NativeExit;
-use crate::mutants::{self, Flaw};
+use crate::mutants::{self, Flaw, TurnWakes};
 
 /// The flaw of a backend, if it has one.
 #[derive(Debug, Clone, Copy)]
@@ -134,7 +134,11 @@ async fn turns(
             None => pending().await,
         }
         loop {
-            match poll_fn(|cx| mutants::poll_again(flaw, cx, |cx| cell.poll_turn(cx))).await {
+            let wakes = TurnWakes::default();
+            let turn = poll_fn(|cx| {
+                wakes.poll(flaw, cx, |cx| mutants::poll_again(flaw, cx, |cx| cell.poll_turn(cx)))
+            });
+            match turn.await {
                 TurnEnd::Ended(exit) => return Some(exit),
                 TurnEnd::Idle if flaw.is(Flaw::EndsWhenIdle) => return None,
                 TurnEnd::Idle => {

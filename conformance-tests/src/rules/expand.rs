@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use dactor_core::testkit::Gate;
-use dactor_core::{ActorRef, ErrorKind, ExpandRequest, Items, StopReason};
+use dactor_core::{ErrorKind, ExpandRequest, StopReason};
 use tokio_util::sync::CancellationToken;
 
-use crate::fixtures::producing::{Crash, LAST, Numbers, Ping, Producing, Then};
+use crate::fixtures::producing::{Crash, HeldHooks, LAST, Numbers, Ping, Producing, Then, all, spawn};
 use crate::rules::body;
 use crate::{Capability, Rule, RuleContext, RuntimeMode, State, Topic};
 
@@ -18,7 +17,8 @@ pub(crate) static RULES: &[Rule] = &[
         "The items of an `expand` request arrive in order, through a buffer and batches of any size, and then the stream ends.",
         "A stream of items is one answer in parts.",
         body!(in_order),
-    ),
+    )
+    .spi(&["wakes-once-per-turn"]),
     Rule::must(
         "EXPAND-02",
         Topic::Streams,
@@ -93,11 +93,12 @@ pub(crate) static RULES: &[Rule] = &[
         "EXPAND-10",
         Topic::Streams,
         &[(Topic::Streams, State::NativeStop)],
-        "A native stop ends streams with `Interrupted`.",
+        "A native stop ends streams with `Interrupted`; a native stop that drains lets their producers finish.",
         "A native stop is an ordinary end of an actor.",
         body!(native_stop),
     )
-    .needs(Capability::NativeStop),
+    .needs(Capability::NativeStop)
+    .spi(&["ignores-stop"]),
     Rule::must(
         "EXPAND-11",
         Topic::Streams,
@@ -106,7 +107,8 @@ pub(crate) static RULES: &[Rule] = &[
         "A native kill is an ordinary end of an actor.",
         body!(native_kill),
     )
-    .needs(Capability::NativeKill),
+    .needs(Capability::NativeKill)
+    .spi(&["ignores-kill", "keeps-cell-after-kill"]),
     Rule::must(
         "EXPAND-12",
         Topic::Streams,
@@ -114,30 +116,12 @@ pub(crate) static RULES: &[Rule] = &[
         "When the runtime of the actor is dropped, its streams end with `Interrupted`.",
         "A consumer on another runtime does not hang.",
         body!(runtime_dropped),
-    ),
+    )
+    .spi(&["foreign-runtime"]),
 ];
 
-/// The items up to the end, and the error if there is one.
-async fn all(rule: &RuleContext, mut items: Items<u64>) -> (Vec<u64>, Option<ErrorKind>) {
-    let mut received = Vec::new();
-    loop {
-        match rule.soon("the next item arrives", items.next()).await {
-            Some(Ok(item)) => received.push(item),
-            Some(Err(error)) => {
-                assert!(items.next().await.is_none(), "an error is the last item");
-                return (received, Some(error.kind()));
-            }
-            None => return (received, None),
-        }
-    }
-}
-
-async fn spawn(rule: &RuleContext) -> ActorRef<Producing> {
-    rule.system().spawn(Producing::default).await.unwrap()
-}
-
 async fn in_order(rule: RuleContext) {
-    let actor = spawn(&rule).await;
+    let (actor, _) = spawn(&rule).await;
     for (buffer, batch) in [(1, 1), (2, 1), (32, 1), (4, 3), (32, 32), (500, 7)] {
         let items = actor.expand(Numbers(100, Then::Finish)).buffer(buffer).batch(batch).await.unwrap();
         let (items, error) = all(&rule, items).await;
@@ -146,7 +130,7 @@ async fn in_order(rule: RuleContext) {
 }
 
 async fn not_whole(rule: RuleContext) {
-    let actor = spawn(&rule).await;
+    let (actor, _) = spawn(&rule).await;
     let ends = [
         (Then::Leave, ErrorKind::Unfinished),
         (Then::Fail, ErrorKind::Failed),
@@ -161,7 +145,7 @@ async fn not_whole(rule: RuleContext) {
 
 async fn ended(rule: RuleContext) {
     for end in 0..3 {
-        let actor = spawn(&rule).await;
+        let (actor, _) = spawn(&rule).await;
         let then = if end == 0 { Then::Hang } else { Then::Beside };
         let mut begun = actor.expand(Numbers(1, then)).await.unwrap();
         assert_eq!(rule.soon("the first item arrives", begun.next()).await.unwrap().unwrap(), 0);
@@ -188,7 +172,7 @@ async fn ended(rule: RuleContext) {
 }
 
 async fn outlives(rule: RuleContext) {
-    let actor = spawn(&rule).await;
+    let (actor, _) = spawn(&rule).await;
     let mut items = actor.expand(Numbers(3, Then::Beside)).await.unwrap();
     for number in 0..3 {
         assert_eq!(rule.soon("an item arrives", items.next()).await.unwrap().unwrap(), number);
@@ -201,7 +185,7 @@ async fn outlives(rule: RuleContext) {
 }
 
 async fn drained(rule: RuleContext) {
-    let actor = spawn(&rule).await;
+    let (actor, _) = spawn(&rule).await;
     let items = actor.expand(Numbers(3, Then::Beside)).await.unwrap();
     rule.soon("the handler has returned", actor.ask(Ping)).await.unwrap();
     actor.drain();
@@ -266,39 +250,29 @@ async fn forwarded(rule: RuleContext) {
 }
 
 async fn hooks(rule: RuleContext) {
-    let system = rule.system();
-    let (starting, stopping) = (Gate::new(), Gate::new());
-    let actor = Producing {
-        starting: Some(starting.clone()),
-        stopping: Some(stopping.clone()),
-        ..Producing::default()
-    };
-    let spawning = tokio::spawn(system.spawn(actor).name("producing").into_future());
-    rule.soon("the start begins", starting.reached()).await;
-    let actor = system.get::<Producing>("producing").unwrap();
+    let mut held = HeldHooks::spawn(&rule).await;
+    let actor = held.actor.clone();
     let items = actor.expand(Numbers(3, Then::Finish)).await.unwrap();
-    starting.open();
-    rule.soon("the actor starts", spawning).await.unwrap().unwrap();
+    held.start(&rule).await;
     assert_eq!(all(&rule, items).await, (vec![0, 1, 2], None));
-    actor.stop();
-    rule.soon("the stop begins", stopping.reached()).await;
+    held.begin_stop(&rule).await;
     assert_eq!(actor.expand(Numbers(3, Then::Finish)).await.unwrap_err().kind(), ErrorKind::Stopped);
-    stopping.open();
-    rule.soon("the actor ends", actor.wait()).await.unwrap();
+    held.end(&rule).await;
 }
 
 async fn native_stop(rule: RuleContext) {
-    let actor = spawn(&rule).await;
+    let (actor, _) = spawn(&rule).await;
     let mut items = actor.expand(Numbers(1, Then::Beside)).await.unwrap();
     assert_eq!(rule.soon("an item arrives", items.next()).await.unwrap().unwrap(), 0);
     rule.native_stop(&actor).await;
     // A runtime whose only stop drains asks the producer to finish.
-    let (received, error) = all(&rule, items).await;
-    assert!(error == Some(ErrorKind::Interrupted) || received == [LAST], "{received:?}, {error:?}");
+    let end = all(&rule, items).await;
+    let (interrupted, finished) = ((vec![], Some(ErrorKind::Interrupted)), (vec![LAST], None));
+    assert!(end == interrupted || end == finished, "{end:?}");
 }
 
 async fn native_kill(rule: RuleContext) {
-    let actor = spawn(&rule).await;
+    let (actor, _) = spawn(&rule).await;
     let mut items = actor.expand(Numbers(1, Then::Hang)).await.unwrap();
     assert_eq!(rule.soon("an item arrives", items.next()).await.unwrap().unwrap(), 0);
     rule.native_kill(&actor).await;

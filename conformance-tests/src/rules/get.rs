@@ -41,7 +41,7 @@ pub(crate) static RULES: &[Rule] = &[
         "GET-04",
         Topic::Name,
         &[(Topic::Name, State::Idle), (Topic::Name, State::Handling)],
-        "`get_or_spawn` is `NameTaken` when the name belongs to an actor of another type, and `AskedItself` in a handler of the actor whose end it would wait for. `Context::get_or_spawn` finds a child.",
+        "`get_or_spawn` is `NameTaken` when the name belongs to an actor of another type, and `AskedItself` in a handler of the actor whose end it would wait for. Other errors of `spawn` are returned at once. `Context::get_or_spawn` finds a child.",
         "A mistake is an error and not a wait.",
         body!(refused),
     ),
@@ -134,4 +134,9 @@ async fn refused(rule: RuleContext) {
         })
     });
     assert_eq!(rule.soon("the handler returns", actor.ask(itself)).await.unwrap(), 7);
+    let nameless = rule.soon("it is refused", system.get_or_spawn("", Producing::default())).await;
+    assert_eq!(nameless.unwrap_err().kind(), ErrorKind::InvalidName);
+    rule.soon("the system ends", system.shutdown()).await.unwrap();
+    let late = rule.soon("it is refused", system.get_or_spawn("late", Producing::default())).await;
+    assert_eq!(late.unwrap_err().kind(), ErrorKind::SystemShutDown);
 }

@@ -8,9 +8,8 @@ use dactor_core::{
 };
 use futures_util::{StreamExt, stream};
 
-use crate::fixtures::producing::{Crash, Double, Numbers, Ping, Producing, Sum, Then};
+use crate::fixtures::producing::{Crash, Double, Numbers, Ping, Producing, Sum, Then, Upload};
 use crate::rules::body;
-use crate::rules::reduce::Upload;
 use crate::{Rule, RuleContext, State, Topic};
 
 pub(crate) static RULES: &[Rule] = &[
@@ -133,7 +132,7 @@ impl Outbound for Watching {
     }
 }
 
-/// The entries of one direction, and what is about both.
+/// The entries of one direction, and the entries of both.
 fn of(journal: &Journal, arrow: &str) -> Vec<String> {
     let entries = journal.entries().into_iter();
     entries.filter_map(|entry| entry.strip_prefix(arrow).map(|rest| rest.trim().to_owned())).collect()

@@ -30,7 +30,7 @@ pub(crate) static RULES: &[Rule] = &[
         "PRIO-03",
         Topic::Priority,
         &[(Topic::Priority, State::Handling)],
-        "A high-priority message overtakes all messages that are not being handled yet, also those that the actor has already taken from its mailbox in a batch.",
+        "A high-priority message overtakes all messages that are not being handled yet, including messages in the batch that the actor has already taken from its mailbox.",
         "Batching is an implementation detail.",
         body!(overtakes),
     ),

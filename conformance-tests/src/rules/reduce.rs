@@ -1,18 +1,16 @@
 //! Requests that come with a stream of items.
 
-use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use dactor_core::testkit::{Gate, Journal};
+use dactor_core::testkit::Gate;
 use dactor_core::{ActorRef, ErrorKind, ReduceRequest, StopReason};
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::{StreamExt, stream};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::fixtures::producing::{Crash, Ping, Producing, Sum, SumAtItself, Then};
+use crate::fixtures::producing::{Crash, HeldHooks, Ping, Producing, Sum, SumAtItself, Then, Upload, spawn};
+use crate::fixtures::until;
 use crate::rules::body;
 use crate::{Capability, Rule, RuleContext, RuntimeMode, State, Topic};
 
@@ -24,7 +22,8 @@ pub(crate) static RULES: &[Rule] = &[
         "A `reduce` request gives the handler all items in order and the caller one reply, which may come after the handler.",
         "An upload need not fit into one message, nor occupy the actor.",
         body!(one_reply),
-    ),
+    )
+    .spi(&["wakes-once-per-turn"]),
     Rule::must(
         "REDUCE-02",
         Topic::Streams,
@@ -37,7 +36,7 @@ pub(crate) static RULES: &[Rule] = &[
         "REDUCE-03",
         Topic::Streams,
         &[(Topic::Streams, State::Handling), (Topic::Failure, State::Handling), (Topic::Panic, State::Handling)],
-        "A handler that fails is `Failed` for the caller of a `reduce` request, and one that panics `Panicked`; the caller's stream is dropped.",
+        "A handler that fails is `Failed` for the caller of a `reduce` request, and a handler that panics is `Panicked`; the caller's stream is dropped.",
         "A failed upload is reported like a failed ask.",
         body!(failing),
     ),
@@ -99,7 +98,7 @@ pub(crate) static RULES: &[Rule] = &[
         "REDUCE-10",
         Topic::Streams,
         &[(Topic::Streams, State::Starting), (Topic::Streams, State::Stopping)],
-        "A `reduce` request that is sent while the actor starts is answered after the start; one that is sent while `on_stop` runs is refused with `Stopped`.",
+        "A `reduce` request that is sent while the actor starts is answered after the start; a request that is sent while `on_stop` runs is refused with `Stopped`.",
         "Stream requests are messages like others.",
         body!(hooks),
     ),
@@ -111,7 +110,8 @@ pub(crate) static RULES: &[Rule] = &[
         "A native kill is an ordinary end of an actor.",
         body!(native_kill),
     )
-    .needs(Capability::NativeKill),
+    .needs(Capability::NativeKill)
+    .spi(&["ignores-kill", "keeps-cell-after-kill"]),
     Rule::must(
         "REDUCE-12",
         Topic::Streams,
@@ -119,46 +119,9 @@ pub(crate) static RULES: &[Rule] = &[
         "When the runtime of the actor is dropped, a `reduce` request on another runtime is `Interrupted`.",
         "A caller on another runtime does not hang.",
         body!(runtime_dropped),
-    ),
+    )
+    .spi(&["foreign-runtime"]),
 ];
-
-/// The numbers below a limit, and then nothing for ever. Notes that it was dropped.
-pub(crate) struct Upload {
-    next: u64,
-    count: u64,
-    dropped: Arc<AtomicBool>,
-}
-
-impl Upload {
-    pub(crate) fn new(count: u64) -> (Self, Arc<AtomicBool>) {
-        let dropped = Arc::new(AtomicBool::new(false));
-        (Self { next: 0, count, dropped: dropped.clone() }, dropped)
-    }
-}
-
-impl Stream for Upload {
-    type Item = u64;
-
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<u64>> {
-        if self.next == self.count {
-            return Poll::Pending;
-        }
-        self.next += 1;
-        Poll::Ready(Some(self.next - 1))
-    }
-}
-
-impl Drop for Upload {
-    fn drop(&mut self) {
-        self.dropped.store(true, Ordering::SeqCst);
-    }
-}
-
-async fn spawn(rule: &RuleContext) -> (ActorRef<Producing>, Journal) {
-    let actor = Producing::default();
-    let journal = actor.journal.clone();
-    (rule.system().spawn(move || actor.clone()).await.unwrap(), journal)
-}
 
 async fn one_reply(rule: RuleContext) {
     let (actor, _) = spawn(&rule).await;
@@ -341,31 +304,31 @@ async fn forwarded(rule: RuleContext) {
     rule.soon("the router ends", router.wait()).await.unwrap();
     more.open();
     assert_eq!(rule.soon("the reply arrives", reducing).await.unwrap().unwrap(), 10);
+    // Nor while it waits in the mailbox of the other actor.
+    let mut held = HeldHooks::spawn(&rule).await;
+    let router = Producing { router_to: Some(held.actor.clone()), ..Producing::default() };
+    let router = system.spawn(router).await.unwrap();
+    let caller = router.clone();
+    let reducing = tokio::spawn(async move { caller.reduce(Sum(Then::Finish), stream::iter(0..3)).await });
+    rule.soon("it waits", until(|| held.actor.queued() == Some(1))).await;
+    router.stop();
+    rule.soon("the router ends", router.wait()).await.unwrap();
+    held.start(&rule).await;
+    assert_eq!(rule.soon("the reply arrives", reducing).await.unwrap().unwrap(), 3);
 }
 
 async fn hooks(rule: RuleContext) {
-    let system = rule.system();
-    let (starting, stopping) = (Gate::new(), Gate::new());
-    let actor = Producing {
-        starting: Some(starting.clone()),
-        stopping: Some(stopping.clone()),
-        ..Producing::default()
-    };
-    let spawning = tokio::spawn(system.spawn(actor).name("producing").into_future());
-    rule.soon("the start begins", starting.reached()).await;
-    let actor = system.get::<Producing>("producing").unwrap();
+    let mut held = HeldHooks::spawn(&rule).await;
+    let actor = held.actor.clone();
     let caller = actor.clone();
     let sum = tokio::spawn(async move { caller.reduce(Sum(Then::Finish), stream::iter(0..3)).await });
     rule.let_idle().await;
-    starting.open();
-    rule.soon("the actor starts", spawning).await.unwrap().unwrap();
+    held.start(&rule).await;
     assert_eq!(rule.soon("the reply arrives", sum).await.unwrap().unwrap(), 3);
-    actor.stop();
-    rule.soon("the stop begins", stopping.reached()).await;
+    held.begin_stop(&rule).await;
     let refused = actor.reduce(Sum(Then::Finish), stream::iter(0..3)).await;
     assert_eq!(refused.unwrap_err().kind(), ErrorKind::Stopped);
-    stopping.open();
-    rule.soon("the actor ends", actor.wait()).await.unwrap();
+    held.end(&rule).await;
 }
 
 async fn native_kill(rule: RuleContext) {

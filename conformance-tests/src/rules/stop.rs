@@ -33,7 +33,7 @@ pub(crate) static RULES: &[Rule] = &[
         "STOP-03",
         Topic::Stop,
         &[(Topic::Stop, State::Handling)],
-        "A stop overtakes all queued messages, also those that the current turn has already taken from the mailbox.",
+        "A stop overtakes all queued messages, including messages that the current turn has already taken from the mailbox.",
         "System signals precede user messages: a long queue does not delay a stop.",
         body!(overtakes),
     ),

@@ -92,25 +92,27 @@ struct Clerk;
 impl Actor for Clerk {}
 
 #[derive(Clone, Copy)]
-enum Way {
+enum ErrorSource {
     Text,
     Boxed,
     Foreign,
     Own,
 }
 
-impl Message for Way {
+impl Message for ErrorSource {
     type Reply = ();
     type Access = dactor_core::Exclusive;
 }
 
-impl Handler<Way> for Clerk {
-    async fn handle(&mut self, way: Way, _ctx: &mut Context<Self>) -> Outcome<()> {
+impl Handler<ErrorSource> for Clerk {
+    async fn handle(&mut self, way: ErrorSource, _ctx: &mut Context<Self>) -> Outcome<()> {
         match way {
-            Way::Text => Err("no money").or_fail()?,
-            Way::Boxed => Err(Box::<dyn std::error::Error + Send + Sync>::from(Overdrawn(7))).or_fail()?,
-            Way::Foreign => "seven".parse::<u8>().map(drop).map_err(Foreign).or_fail()?,
-            Way::Own => Err(Overdrawn(8))?,
+            ErrorSource::Text => Err("no money").or_fail()?,
+            ErrorSource::Boxed => {
+                Err(Box::<dyn std::error::Error + Send + Sync>::from(Overdrawn(7))).or_fail()?
+            }
+            ErrorSource::Foreign => "seven".parse::<u8>().map(drop).map_err(Foreign).or_fail()?,
+            ErrorSource::Own => Err(Overdrawn(8))?,
         }
         Ok(())
     }
@@ -118,17 +120,17 @@ impl Handler<Way> for Clerk {
 
 async fn own_error(rule: RuleContext) {
     let clerk = rule.system().spawn(Clerk).await.unwrap();
-    let fail = async |way: Way| -> Error {
+    let fail = async |way: ErrorSource| -> Error {
         let error = rule.soon("the asker gets the error", clerk.ask(way)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Failed);
         error
     };
-    assert!(format!("{:#}", fail(Way::Text).await).ends_with(": no money"));
+    assert!(format!("{:#}", fail(ErrorSource::Text).await).ends_with(": no money"));
     let missing = |error: Error| error.downcast_ref::<Overdrawn>().map(|overdrawn| overdrawn.0);
-    assert_eq!(missing(fail(Way::Boxed).await), Some(7));
-    assert_eq!(missing(fail(Way::Own).await), Some(8));
-    let parse = fail(Way::Foreign).await;
+    assert_eq!(missing(fail(ErrorSource::Boxed).await), Some(7));
+    assert_eq!(missing(fail(ErrorSource::Own).await), Some(8));
+    let parse = fail(ErrorSource::Foreign).await;
     assert!(parse.downcast_ref::<ParseIntError>().is_some(), "{parse:?}");
-    let above = Error::new(ErrorKind::ChildFailed).because(fail(Way::Own).await);
+    let above = Error::new(ErrorKind::ChildFailed).because(fail(ErrorSource::Own).await);
     assert_eq!(missing(above), Some(8));
 }

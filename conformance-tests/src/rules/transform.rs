@@ -4,13 +4,13 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dactor_core::testkit::{Gate, Journal};
-use dactor_core::{ActorRef, ErrorKind, Result, StopReason, TransformRequest};
-use futures_util::{Stream, StreamExt, stream};
+use dactor_core::{ErrorKind, StopReason, TransformRequest};
+use futures_util::{StreamExt, stream};
 use tokio_util::sync::CancellationToken;
 
-use crate::fixtures::producing::{Crash, Double, Ping, Producing, Then};
+use crate::fixtures::producing::{Crash, Double, HeldHooks, Ping, Producing, Then, Upload, all, spawn};
+use crate::fixtures::until;
 use crate::rules::body;
-use crate::rules::reduce::Upload;
 use crate::{Capability, Rule, RuleContext, RuntimeMode, State, Topic};
 
 pub(crate) static RULES: &[Rule] = &[
@@ -21,7 +21,8 @@ pub(crate) static RULES: &[Rule] = &[
         "A `transform` request streams items in both directions at once, in order and through buffers and batches of any size; an input stream that panics ends the output with one error.",
         "A codec works on a stream that fits into no memory.",
         body!(both_ways),
-    ),
+    )
+    .spi(&["wakes-once-per-turn"]),
     Rule::must(
         "TRANSFORM-02",
         Topic::Streams,
@@ -39,7 +40,7 @@ pub(crate) static RULES: &[Rule] = &[
             (Topic::Streams, State::Killed),
             (Topic::Streams, State::Failed),
         ],
-        "When the actor ends, the output of a `transform` request ends with `Interrupted`, also one that outlives its handler, and its input with an error; a request in the mailbox ends with `Stopped`, and a new one is refused with `Stopped`.",
+        "When the actor ends, the output and the input of a `transform` request end with `Interrupted`, also when they outlive their handler; a request in the mailbox ends with `Stopped`, and a new one is refused with `Stopped`.",
         "Neither side waits for an actor that is gone.",
         body!(ended),
     ),
@@ -47,7 +48,7 @@ pub(crate) static RULES: &[Rule] = &[
         "TRANSFORM-04",
         Topic::Streams,
         &[(Topic::Streams, State::Handling), (Topic::Panic, State::Handling)],
-        "Input and producer may outlive their handler, and the actor handles other messages meanwhile. A restart ends the output with `Interrupted` and the input with an error.",
+        "Input and producer may outlive their handler, and the actor handles other messages meanwhile. A restart ends both with `Interrupted`.",
         "A long stream does not occupy the actor, and belongs to one instance.",
         body!(outlives),
     ),
@@ -71,7 +72,7 @@ pub(crate) static RULES: &[Rule] = &[
         "TRANSFORM-07",
         Topic::Streams,
         &[(Topic::Streams, State::Handling), (Topic::Cancel, State::Handling)],
-        "A limit for the first item, between items or for the whole ends a `transform` request with `Timeout`, a cancelled token with `Cancelled`, and the caller's stream is dropped. A buffer of 0 is `InvalidCapacity`.",
+        "A limit for the first item, between items or for the whole ends a `transform` request with `Timeout`, a cancelled token with `Cancelled`; the caller's stream is dropped, and the input ends with `Cancelled`. A buffer of 0 is `InvalidCapacity`.",
         "No consumer waits longer than it wants to.",
         body!(limits),
     )
@@ -88,7 +89,7 @@ pub(crate) static RULES: &[Rule] = &[
         "TRANSFORM-09",
         Topic::Streams,
         &[(Topic::Streams, State::Starting), (Topic::Streams, State::Stopping)],
-        "A `transform` request that is sent while the actor starts is answered after the start; one that is sent while `on_stop` runs is refused with `Stopped`.",
+        "A `transform` request that is sent while the actor starts is answered after the start; a request that is sent while `on_stop` runs is refused with `Stopped`.",
         "Stream requests are messages like others.",
         body!(hooks),
     ),
@@ -100,7 +101,8 @@ pub(crate) static RULES: &[Rule] = &[
         "A native kill is an ordinary end of an actor.",
         body!(native_kill),
     )
-    .needs(Capability::NativeKill),
+    .needs(Capability::NativeKill)
+    .spi(&["ignores-kill", "keeps-cell-after-kill"]),
     Rule::must(
         "TRANSFORM-11",
         Topic::Streams,
@@ -108,33 +110,9 @@ pub(crate) static RULES: &[Rule] = &[
         "When the runtime of the actor is dropped, the output of a `transform` request ends with `Interrupted`.",
         "A consumer on another runtime does not hang.",
         body!(runtime_dropped),
-    ),
+    )
+    .spi(&["foreign-runtime"]),
 ];
-
-/// The items up to the end, and the error if there is one.
-async fn all(
-    rule: &RuleContext,
-    items: impl Stream<Item = Result<u64>> + Unpin,
-) -> (Vec<u64>, Option<ErrorKind>) {
-    let mut items = items;
-    let mut received = Vec::new();
-    loop {
-        match rule.soon("the next item arrives", items.next()).await {
-            Some(Ok(item)) => received.push(item),
-            Some(Err(error)) => {
-                assert!(items.next().await.is_none(), "an error is the last item");
-                return (received, Some(error.kind()));
-            }
-            None => return (received, None),
-        }
-    }
-}
-
-async fn spawn(rule: &RuleContext) -> (ActorRef<Producing>, Journal) {
-    let actor = Producing::default();
-    let journal = actor.journal.clone();
-    (rule.system().spawn(move || actor.clone()).await.unwrap(), journal)
-}
 
 /// The output of a stream that waits for more input after three items.
 macro_rules! waiting {
@@ -149,11 +127,10 @@ macro_rules! waiting {
     }};
 }
 
-/// A task that reads the input learns that it ended: from the actor, or from the caller, who has seen the end of the output.
+/// A task that reads the input learns that the actor has ended it.
 async fn input_ended(rule: &RuleContext, journal: &Journal) {
     rule.soon("the input ends", journal.wait_len(2)).await;
-    let entries = journal.entries();
-    assert!(["input Interrupted", "input Cancelled"].contains(&entries[1].as_str()), "{entries:?}");
+    assert_eq!(journal.entries(), ["taken", "input Interrupted"]);
 }
 
 async fn both_ways(rule: RuleContext) {
@@ -267,10 +244,12 @@ async fn limits(mut rule: RuleContext) {
     let system = rule.system();
     let second = Duration::from_secs(1);
     for limit in 0..4 {
-        let actor = system.spawn(Producing::default()).await.unwrap();
+        let producing = Producing::default();
+        let journal = producing.journal.clone();
+        let actor = system.spawn(producing).await.unwrap();
         let count = if limit == 0 { 0 } else { 2 };
         let (upload, dropped) = Upload::new(count);
-        let request = actor.transform(Double(Then::Finish), upload);
+        let request = actor.transform(Double(Then::Beside), upload);
         let token = CancellationToken::new();
         let request = match limit {
             0 => request.first_within(second),
@@ -288,6 +267,7 @@ async fn limits(mut rule: RuleContext) {
         let kind = if limit == 3 { ErrorKind::Cancelled } else { ErrorKind::Timeout };
         assert_eq!(all(&rule, doubled).await, (vec![], Some(kind)), "limit {limit}");
         assert!(dropped.load(Ordering::SeqCst));
+        rule.soon("the input ends", journal.wait_for("input Cancelled")).await;
         let refused = actor.transform(Double(Then::Finish), stream::iter(0..3)).buffer(0).await;
         assert_eq!(refused.unwrap_err().kind(), ErrorKind::InvalidCapacity);
         actor.kill();
@@ -311,29 +291,27 @@ async fn forwarded(rule: RuleContext) {
     rule.soon("the other actor goes on", other.ask(Ping)).await.unwrap();
     other.kill();
     assert_eq!(all(&rule, doubled).await, (vec![], Some(ErrorKind::Interrupted)));
+    let mut held = HeldHooks::spawn(&rule).await;
+    let router = Producing { router_to: Some(held.actor.clone()), ..Producing::default() };
+    let router = system.spawn(router).await.unwrap();
+    let doubled = router.transform(Double(Then::Finish), stream::iter(0..3)).await.unwrap();
+    rule.soon("the request waits", until(|| held.actor.queued() == Some(1))).await;
+    router.stop();
+    rule.soon("the router ends", router.wait()).await.unwrap();
+    held.start(&rule).await;
+    assert_eq!(all(&rule, doubled).await, (vec![0, 2, 4], None));
 }
 
 async fn hooks(rule: RuleContext) {
-    let system = rule.system();
-    let (starting, stopping) = (Gate::new(), Gate::new());
-    let actor = Producing {
-        starting: Some(starting.clone()),
-        stopping: Some(stopping.clone()),
-        ..Producing::default()
-    };
-    let spawning = tokio::spawn(system.spawn(actor).name("producing").into_future());
-    rule.soon("the start begins", starting.reached()).await;
-    let actor = system.get::<Producing>("producing").unwrap();
+    let mut held = HeldHooks::spawn(&rule).await;
+    let actor = held.actor.clone();
     let doubled = actor.transform(Double(Then::Finish), stream::iter(0..3)).await.unwrap();
-    starting.open();
-    rule.soon("the actor starts", spawning).await.unwrap().unwrap();
+    held.start(&rule).await;
     assert_eq!(all(&rule, doubled).await, (vec![0, 2, 4], None));
-    actor.stop();
-    rule.soon("the stop begins", stopping.reached()).await;
+    held.begin_stop(&rule).await;
     let refused = actor.transform(Double(Then::Finish), stream::iter(0..3)).await;
     assert_eq!(refused.unwrap_err().kind(), ErrorKind::Stopped);
-    stopping.open();
-    rule.soon("the actor ends", actor.wait()).await.unwrap();
+    held.end(&rule).await;
 }
 
 async fn native_kill(rule: RuleContext) {

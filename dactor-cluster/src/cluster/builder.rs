@@ -109,12 +109,15 @@ impl ClusterBuilder {
                 .because(ClusterError::from(error))
         })?;
         let epoch = Epoch::new(node, clock.clone(), sent + lease.ttl - lease.margin);
-        let info = |(id, name, options)| {
-            let by_use = ByUse::default();
-            let info =
-                TypeInfo { name, options, parent: OnceLock::new(), by_use, warned: AtomicBool::new(false) };
-            (id, Arc::new(info))
+        let info = |(of, name, options)| {
+            let id = match EntityId::new(system.name(), name, "key") {
+                Ok(id) => id,
+                Err(error) => unreachable!("the names were checked: {error}"),
+            };
+            let (parent, by_use, warned) = (OnceLock::new(), ByUse::default(), AtomicBool::new(false));
+            (of, Arc::new(TypeInfo { name, id, options, parent, by_use, warned }))
         };
+        let types = types.into_iter().map(info).collect();
         let inner = Arc::new(Inner {
             system,
             engine,
@@ -123,7 +126,7 @@ impl ClusterBuilder {
             catalog: Catalog::default(),
             lease,
             progress: AtomicU64::new(0),
-            types: types.into_iter().map(info).collect(),
+            types,
             roles,
             max_active,
             epoch: RwLock::new(Arc::new(epoch)),

@@ -3,17 +3,24 @@
 #![allow(dead_code, unreachable_pub)]
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use dactor_cluster::{
-    Activation, Cluster, ClusterBuilder, DeactivationReason, OldState, Persistent, VirtualActor,
+    Activation, Cluster, ClusterBuilder, DeactivationReason, OldState, Persistent, TypeOptions, VirtualActor,
     VirtualContext,
 };
 use dactor_core::wire::Remote;
-use dactor_core::{Actor, Context, Exclusive, Failure, Handler, Message, Outcome, StopReason, System};
-use dactor_engine::{Engine, Memory};
+use dactor_core::{
+    Actor, ActorRef, Context, Exclusive, Failure, Handler, Message, Outcome, StopReason, System,
+};
+use dactor_engine::{
+    Clock, Engine, ErrorKind, Eviction, Member, MemberChange, Membership, Memory, NodeId, Operation,
+    StorageError, Watch,
+};
 use dactor_sqlite::Sqlite;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
@@ -23,7 +30,7 @@ use tokio::sync::Semaphore;
 pub struct Journal {
     notes: Mutex<Vec<String>>,
     pub activations: AtomicU32,
-    /// So many activations fail.
+    /// The number of activations that will fail.
     pub failures: AtomicU32,
     /// Activations wait for a permit.
     pub activate_slowly: AtomicBool,
@@ -106,18 +113,21 @@ impl VirtualActor for Account {
         if fails.is_ok() {
             return Err(Failure::new("the account is closed"));
         }
+        assert_ne!(key, "panics-in-activate", "a panic in activate");
         Ok(Self { ledger: activation.state(), journal, key })
     }
 
     fn upgrade(old: OldState<'_>) -> Outcome<Ledger> {
         match old.version() {
             2 => Ok(Ledger { cents: old.decode()?, ..Ledger::default() }),
+            1 if old.content() == b"panic" => panic!("a panic in upgrade"),
             other => Err(Failure::new(format!("version {other} is too old"))),
         }
     }
 
     async fn on_deactivate(&mut self, reason: DeactivationReason, _: &mut Context<Self>) -> Outcome<()> {
         self.journal.note(format!("{} on_deactivate {reason}", self.key));
+        assert_ne!(self.key, "panics-in-deactivate", "a panic in on_deactivate");
         Ok(())
     }
 }
@@ -143,6 +153,7 @@ message!(WaitForGate -> u64);
 message!(Leave -> ());
 message!(Generation -> u64);
 message!(Clear -> ());
+message!(BoomInUpdate -> ());
 
 /// A deposit whose handler is dropped when the asker gives up.
 pub struct Abortable(pub u64);
@@ -208,6 +219,16 @@ impl Handler<Boom> for Account {
     }
 }
 
+impl Handler<BoomInUpdate> for Account {
+    async fn handle(&mut self, _: BoomInUpdate, _: &mut Context<Self>) -> Outcome<()> {
+        let change = |ledger: &mut Ledger| {
+            ledger.cents += 1_000_000;
+            assert!(ledger.cents == 0, "a panic in update");
+        };
+        Ok(self.ledger.update(change).await?)
+    }
+}
+
 impl Handler<WaitForGate> for Account {
     async fn handle(&mut self, _: WaitForGate, _: &mut Context<Self>) -> Outcome<u64> {
         self.journal.note("waits");
@@ -240,13 +261,84 @@ pub struct Case {
     pub system: System,
     pub engine: Engine,
     pub journal: Arc<Journal>,
+    directory: PathBuf,
     /// Each save waits for the disk.
     pub is_durable: bool,
 }
 
 impl Case {
     pub fn builder(&self) -> ClusterBuilder {
-        Cluster::builder(&self.system).engine(self.engine.clone()).register::<Account>()
+        self.builder_with(TypeOptions::default())
+    }
+
+    pub fn builder_with(&self, options: TypeOptions) -> ClusterBuilder {
+        Cluster::builder(&self.system).engine(self.engine.clone()).register_with::<Account>(options)
+    }
+
+    /// A cluster with accounts, and one of them.
+    pub async fn alice(&self, options: TypeOptions) -> (Cluster, ActorRef<Account>) {
+        let cluster = self.builder_with(options).start().await.unwrap();
+        let alice = cluster.actor::<Account>("alice").unwrap();
+        (cluster, alice)
+    }
+
+    /// Another engine of this kind, on this clock.
+    pub fn engine_with(&self, clock: Arc<dyn Clock>) -> Engine {
+        if !self.is_durable {
+            return Memory::with_clock(clock).into();
+        }
+        Sqlite::builder(self.directory.join("other")).clock(clock).open().unwrap().into()
+    }
+}
+
+/// A membership that cannot be reached while it is told so.
+pub struct Partition {
+    inner: Arc<dyn Membership>,
+    pub cut: AtomicBool,
+}
+
+impl Partition {
+    /// The engine with such a membership.
+    pub fn of(engine: Engine) -> (Arc<Self>, Engine) {
+        let partition = Arc::new(Self { inner: engine.membership, cut: AtomicBool::new(false) });
+        (partition.clone(), Engine { membership: partition, ..engine })
+    }
+
+    fn pass(&self, operation: Operation) -> Result<(), StorageError> {
+        let cut = self.cut.load(Ordering::SeqCst);
+        if cut { Err(StorageError::new(ErrorKind::Unavailable, operation)) } else { Ok(()) }
+    }
+}
+
+#[async_trait]
+impl Membership for Partition {
+    async fn join(&self, namespace: &str, node: &NodeId, ttl: Duration) -> Result<(), StorageError> {
+        self.pass(Operation::Join)?;
+        self.inner.join(namespace, node, ttl).await
+    }
+
+    async fn renew(&self, node: &NodeId) -> Result<(), StorageError> {
+        self.pass(Operation::Renew)?;
+        self.inner.renew(node).await
+    }
+
+    async fn evict(&self, node: &NodeId, seen: u64) -> Result<Eviction, StorageError> {
+        self.pass(Operation::Evict)?;
+        self.inner.evict(node, seen).await
+    }
+
+    async fn leave(&self, node: &NodeId) -> Result<(), StorageError> {
+        self.pass(Operation::Leave)?;
+        self.inner.leave(node).await
+    }
+
+    async fn members(&self, namespace: &str) -> Result<Vec<Member>, StorageError> {
+        self.pass(Operation::Members)?;
+        self.inner.members(namespace).await
+    }
+
+    async fn watch_members(&self, namespace: &str) -> Result<Watch<MemberChange>, StorageError> {
+        self.inner.watch_members(namespace).await
     }
 }
 
@@ -276,8 +368,8 @@ pub fn table<F: Future<Output = ()>>(test: &str, run: impl Fn(Case) -> F) {
                     _ => Engine::from(Sqlite::open(&directory.0).unwrap()),
                 };
                 let (system, journal) = (system(&namespace, backend), journal(&namespace));
-                let case =
-                    Case { system: system.clone(), engine, journal, is_durable: engine_name != "memory" };
+                let (directory, is_durable) = (directory.0.clone(), engine_name != "memory");
+                let case = Case { system: system.clone(), engine, journal, directory, is_durable };
                 tokio::time::timeout(Duration::from_secs(240), run(case)).await.expect("the test hangs");
                 let _ = system.shutdown().await;
             });
@@ -286,7 +378,7 @@ pub fn table<F: Future<Output = ()>>(test: &str, run: impl Fn(Case) -> F) {
 }
 
 /// Removed at the end, also of a test that fails.
-struct Directory(std::path::PathBuf);
+struct Directory(PathBuf);
 
 impl Drop for Directory {
     fn drop(&mut self) {

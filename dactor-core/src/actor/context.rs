@@ -1,11 +1,16 @@
+mod about;
 pub(crate) mod read;
 mod reply;
 mod watching;
 
 use std::fmt;
-use std::mem;
+use std::future::Future;
 use std::sync::Arc;
 
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use self::about::accessors;
 pub(crate) use self::reply::into_sink;
 pub(crate) use self::watching::check_watch;
 use crate::actor::stream::open::OpenStreams;
@@ -14,26 +19,29 @@ use crate::actor::timers::Timers;
 use crate::actor::watch::Watching;
 use crate::base::exclusive::Exclusive;
 use crate::base::label::Labelled;
-use crate::base::panic::{Panic, contain};
+use crate::base::panic::Panic;
 use crate::delivery::ask_state::Asker;
+use crate::delivery::current_message::CurrentMessage;
 use crate::delivery::envelope::Envelope;
 use crate::delivery::envelope::lifecycle::SharedLifecycle;
+use crate::delivery::gate::SharedGate;
 use crate::kernel::actor_core::{ActorCore, DynActor};
 use crate::mailbox::Signals;
 use crate::{
-    Actor, ActorPath, ActorRef, AnyActorRef, Error, ErrorKind, Headers, IntoActor, Pid, Priority, Result,
-    Spawn, System,
+    Actor, ActorPath, ActorRef, AnyActorRef, Error, ErrorKind, Header, Headers, IntoActor, Pid, Priority,
+    Result, Spawn, System,
 };
 
 /// The context of a handler or hook: its actor, and the current message.
 pub struct Context<A: Actor> {
     pub(super) myself: ActorRef<A>,
-    pub(super) headers: Headers,
-    pub(super) asker: Option<Arc<dyn Asker>>,
+    pub(super) current: CurrentMessage,
     /// The reply was deferred, forwarded or stashed.
     pub(super) promised: bool,
-    /// There is an idle timeout.
+    /// There is an idle timeout, or a lifecycle that may have one.
     pub(super) idles: bool,
+    /// The current message counts as activity: known only if the actor `idles`.
+    is_activity: bool,
     /// `None` until the first watch.
     watching: Option<Box<Watching>>,
     /// `None` until the first timer.
@@ -49,6 +57,8 @@ pub struct Context<A: Actor> {
     lifecycle: Option<SharedLifecycle<A>>,
 }
 
+accessors!(Context);
+
 impl<A: Actor> Context<A> {
     pub(crate) fn new(
         core: Arc<ActorCore<A>>,
@@ -57,10 +67,10 @@ impl<A: Actor> Context<A> {
     ) -> Self {
         Self {
             myself: ActorRef::of(core),
-            headers: Headers::default(),
-            asker: None,
+            current: CurrentMessage::default(),
             promised: false,
-            idles: false,
+            idles: lifecycle.is_some(),
+            is_activity: false,
             watching: None,
             timers: None,
             taken: Signals::default(),
@@ -77,7 +87,12 @@ impl<A: Actor> Context<A> {
         self.lifecycle.as_ref()
     }
 
-    /// The same for the end of the actor, once.
+    /// [`lifecycle`](Self::lifecycle) for one message.
+    pub(crate) fn gate(&self) -> Option<SharedGate> {
+        self.lifecycle.clone().map(|lifecycle| lifecycle as SharedGate)
+    }
+
+    /// [`lifecycle`](Self::lifecycle) for the end of the actor, once.
     pub(crate) fn take_lifecycle(&mut self) -> Option<SharedLifecycle<A>> {
         self.lifecycle.take()
     }
@@ -151,18 +166,38 @@ impl<A: Actor> Context<A> {
         self.taken.lane()
     }
 
-    /// Whether handling this message resets the idle timeout.
+    /// Whether handling this message, which is next, resets the idle timeout.
     #[inline]
-    pub(crate) fn counts_as_activity(&self, envelope: &Envelope<A>) -> bool {
-        self.idles && envelope.is_letter() && envelope.keeps_alive()
+    pub(crate) fn counts_as_activity(&mut self, envelope: &Envelope<A>) -> bool {
+        self.idles && {
+            self.is_activity = envelope.is_letter() && envelope.keeps_alive();
+            self.is_activity
+        }
+    }
+
+    /// Whether the current message does.
+    pub(crate) fn is_activity(&self) -> bool {
+        self.is_activity
+    }
+
+    /// The idle timeout is gone.
+    pub(super) fn set_not_idling(&mut self) {
+        self.idles = self.lifecycle.is_some();
     }
 
     /// Begins the next message.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn begin(&mut self, headers: Headers, asker: Option<Arc<dyn Asker>>) {
-        self.headers = headers;
-        self.asker = asker;
+        self.current.begin(headers, asker);
         self.promised = false;
+    }
+
+    /// Makes a message of another context the current one, if anything came with it.
+    pub(crate) fn resume(&mut self, message: CurrentMessage) {
+        if !message.is_empty() {
+            self.current = message;
+            self.promised = false;
+        }
     }
 
     /// Ends the current message. Its headers and asker are dropped here rather than with the next message, so
@@ -170,48 +205,7 @@ impl<A: Actor> Context<A> {
     /// dropped.
     #[inline]
     pub(crate) fn finish_message(&mut self) -> Result<(), Panic> {
-        self.promised = false;
-        if self.headers.is_empty() && self.asker.is_none() { Ok(()) } else { self.release_message() }
-    }
-
-    fn release_message(&mut self) -> Result<(), Panic> {
-        let asker = self.asker.take();
-        let dropped = contain(|| drop(asker));
-        if self.headers.is_empty() {
-            return dropped;
-        }
-        let headers = mem::take(&mut self.headers);
-        contain(|| drop(headers)).and(dropped)
-    }
-
-    /// The ref to this actor.
-    pub fn actor_ref(&self) -> &ActorRef<A> {
-        &self.myself
-    }
-
-    /// This actor's id.
-    pub fn id(&self) -> Pid {
-        self.myself.id()
-    }
-
-    /// This actor's name, if it was spawned with one.
-    pub fn name(&self) -> Option<&str> {
-        self.myself.name()
-    }
-
-    /// This actor's path, with its UID: see [`ActorRef::path`].
-    pub fn path(&self) -> ActorPath {
-        self.myself.path()
-    }
-
-    /// The system this actor lives in.
-    pub fn system(&self) -> &System {
-        self.myself.system()
-    }
-
-    /// Stops this actor after the current message: see [`ActorRef::stop`].
-    pub fn stop(&self) {
-        self.myself.stop();
+        self.current.release()
     }
 
     /// Spawns a child of this actor. It is supervised by [`Actor::supervision`], ends before this actor does,
@@ -223,26 +217,6 @@ impl<A: Actor> Context<A> {
         let parent = Some(self.myself.core.clone() as Arc<dyn DynActor>);
         Spawn::new(meta.system().clone(), actor.into_factory(), meta.guardian(), parent)
     }
-
-    /// The live child with this name, if it is a `B`.
-    pub fn child<B: Actor>(&self, name: &str) -> Option<ActorRef<B>> {
-        ActorRef::known(self.myself.core.meta.family().child(name)?)
-    }
-
-    /// The live children of this actor, in spawn order.
-    pub fn children(&self) -> Vec<AnyActorRef> {
-        self.myself.core.meta.family().children().into_iter().map(AnyActorRef::new).collect()
-    }
-
-    /// The number of live children of this actor.
-    pub fn child_count(&self) -> usize {
-        self.myself.core.meta.family().count()
-    }
-
-    /// The headers of the current message.
-    pub fn headers(&self) -> &Headers {
-        &self.headers
-    }
 }
 
 /// A backend may drop a cell in the middle of a message.
@@ -250,12 +224,6 @@ impl<A: Actor> Drop for Context<A> {
     fn drop(&mut self) {
         self.fail_streams();
         self.abandon();
-    }
-}
-
-impl<A: Actor> fmt::Debug for Context<A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Context").field(&self.myself).finish()
     }
 }
 

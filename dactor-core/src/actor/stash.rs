@@ -62,8 +62,8 @@ impl<A: Actor> Context<A> {
             let error = core.error(ErrorKind::StashFull, M::type_name());
             return Err(error.with("capacity", self.stash_capacity).into());
         }
-        let headers = self.headers.clone();
-        let asker = self.asker.clone().filter(|_| !self.promised);
+        let headers = self.current.headers.clone();
+        let asker = self.current.asker.clone().filter(|_| !self.promised);
         match asker.map(into_sink::<M::Reply>) {
             None => core.mailbox.stash(message.into_tell(headers), self.taken.lane(), |_| true),
             Some(Some(sink)) => {

@@ -152,7 +152,7 @@ impl<A: Actor> Context<A> {
 
     /// Cancels the idle timeout. `false` when there was none.
     pub fn cancel_idle_timeout(&mut self) -> bool {
-        self.idles = false;
+        self.set_not_idling();
         self.cancel_timer(TimerKey::IDLE)
     }
 
@@ -189,7 +189,7 @@ impl<A: Actor> Context<A> {
     }
 
     pub(crate) fn cancel_timers(&mut self) {
-        self.idles = false;
+        self.set_not_idling();
         self.timers.iter_mut().for_each(|timers| timers.get().clear());
     }
 }

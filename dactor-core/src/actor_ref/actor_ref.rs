@@ -7,8 +7,7 @@ use std::time::Duration;
 use crate::actor_ref::ask::{Ask, Sending, Target};
 use crate::actor_ref::outbound::{OutboundGuard, delay_unsupported, finish_send, not_sent, run_on_send};
 use crate::base::label::{Labelled, hash_actor, is_same_actor};
-use crate::delivery::ask_state::AskState;
-use crate::delivery::ask_state::Holder;
+use crate::delivery::ask_state::{AskState, Holder};
 use crate::interceptor::chain::{Chain, Pause, extend};
 use crate::kernel::actor_core::{ActorCore, Delivered, DynActor, wait};
 use crate::message::options::SendOptions;
@@ -20,9 +19,8 @@ use crate::{
 
 /// A handle to an actor: storable, cheap to clone, the same type on every backend.
 ///
-/// A ref does not keep the actor running, and dropping the last ref does not stop it: an actor runs until it
-/// is stopped. Two refs are equal when they refer to the same actor: same system address, same UID. The
-/// interceptors of a ref are not compared.
+/// A ref does not keep the actor running, and dropping the last ref does not stop it: an actor runs until it is stopped. Two
+/// refs are equal when they refer to the same actor: same system address, same UID. Interceptors are not compared.
 pub struct ActorRef<A: Actor> {
     pub(crate) core: Arc<ActorCore<A>>,
     outbound: Chain<dyn Outbound>,
@@ -39,8 +37,7 @@ impl<A: Actor> ActorRef<A> {
         actor.into_any().downcast::<ActorCore<A>>().ok().map(Self::of)
     }
 
-    /// Sends a message without waiting (fire and forget). An error means that the message will not be
-    /// handled.
+    /// Sends a message without waiting (fire and forget). An error means that the message will not be handled.
     pub fn tell<M: SentTo<A>>(&self, message: M) -> Result<()> {
         Target::tell(self, message, SendOptions::of::<M>())
     }
@@ -81,7 +78,9 @@ impl<A: Actor> ActorRef<A> {
     /// # Ok(()) }
     /// ```
     pub fn ask<M: SentTo<A>>(&self, message: M) -> Ask<'_, M> {
-        Ask::new(self, message, SendOptions::of::<M>()).or_timeout(self.core.ask_timeout())
+        let ask = Ask::new(self, message, SendOptions::of::<M>());
+        // Built in place: an actor of this process has no such limit.
+        if self.core.meta.is_far() { ask.or_timeout(self.core.ask_timeout()) } else { ask }
     }
 
     /// Sends with this [`Priority`] instead of the message type's own.
@@ -171,8 +170,7 @@ impl<A: Actor> ActorRef<A> {
     ///
     /// # Errors
     ///
-    /// Never for an actor of this process. One that lives elsewhere may not be reachable, or may not allow it: then the
-    /// request is a [dead letter](crate::DeadLetter), too.
+    /// Never for an actor of this process. A remote actor may not be reachable, or not allow it: a [dead letter](crate::DeadLetter).
     pub fn end(&self, how: End) -> Result<()> {
         self.core.request_end(how)
     }
@@ -186,7 +184,10 @@ impl<A: Actor> ActorRef<A> {
     /// hooks: it ends only after that. A task that it spawns may wait for it. For an actor that lives elsewhere, the error of
     /// its route: [`Unsupported`](crate::ErrorKind::Unsupported) for a virtual actor, which has no end.
     pub async fn wait(&self) -> Result<StopReason> {
-        wait(self.core.clone()).await
+        match self.core.meta.is_far() {
+            true => Box::pin(wait(self.core.clone())).await,
+            false => self.core.meta.ended_outside_turn(&*self.core).await,
+        }
     }
 
     /// The reason, when the actor has ended. Of an actor that lives elsewhere the end is known after a watch or a
@@ -228,8 +229,8 @@ impl<A: Actor> ActorRef<A> {
         self.core.meta.path()
     }
 
-    /// The system of this process that the ref belongs to: the one that the actor lives in or, if it lives elsewhere, the one
-    /// that it is reached from. The [address](ActorPath::parts) of the path tells where it lives.
+    /// The system of this process that the ref belongs to: the system of the actor or, for a remote actor, the system
+    /// that sends to it. The [address](ActorPath::parts) of the path tells where it lives.
     pub fn system(&self) -> &System {
         self.core.meta.system()
     }
@@ -269,6 +270,10 @@ impl<A: Actor> Labelled for ActorRef<A> {
 
     fn actor_type(&self) -> &'static str {
         self.core.actor_type()
+    }
+
+    fn is_own_code(&self) -> bool {
+        self.core.is_own_code()
     }
 
     fn queued(&self) -> usize {

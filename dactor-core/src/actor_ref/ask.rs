@@ -56,6 +56,8 @@ pub struct Ask<'a, M: Message> {
     timeout: Option<Duration>,
     /// The timeout is not the asker's own, and gives way to a deadline.
     is_default_timeout: bool,
+    /// The target lives elsewhere, and asks of it have a default timeout.
+    is_far: bool,
     deadline: Option<Instant>,
     cancel: Option<CancellationToken>,
     stage: Stage<M>,
@@ -84,6 +86,7 @@ struct Delayed<M> {
 }
 
 impl<'a, M: Message> Ask<'a, M> {
+    #[inline(always)]
     pub(crate) fn new(target: &'a dyn Target<M>, message: M, options: SendOptions) -> Self {
         let stage = Stage::Unsent(message);
         Self {
@@ -91,6 +94,7 @@ impl<'a, M: Message> Ask<'a, M> {
             options,
             timeout: None,
             is_default_timeout: false,
+            is_far: false,
             deadline: None,
             cancel: None,
             stage,
@@ -98,9 +102,10 @@ impl<'a, M: Message> Ask<'a, M> {
     }
 
     /// Gives up after this long unless the asker says something else.
-    #[inline]
+    #[cold]
     pub(crate) fn or_timeout(mut self, timeout: Option<Duration>) -> Self {
         (self.timeout, self.is_default_timeout) = (timeout, timeout.is_some());
+        self.is_far = timeout.is_some();
         self
     }
 
@@ -202,7 +207,10 @@ impl<'a, M: Message> Ask<'a, M> {
         if deadlines.earliest().is_none() && cancel.is_none() {
             return Ok(None);
         }
-        AskLimits::new(deadlines, cancel, self.target.labelled()).map(|limits| Some(Box::new(limits)))
+        // Such an ask has a limit without its asker's wish: it may wait in a cycle like one without.
+        let may_be_cyclic = self.is_default_timeout && deadlines.deadline.is_none() && cancel.is_none();
+        let limits = AskLimits::new(deadlines, cancel, self.target.labelled(), may_be_cyclic)?;
+        Ok(Some(Box::new(limits)))
     }
 
     fn in_time(&self, deadlines: &Deadlines) -> Result<()> {
@@ -271,8 +279,7 @@ impl<'a, M: Message> Ask<'a, M> {
     fn begin(&mut self, message: M, cx: &mut Context<'_>) -> Result<()> {
         let pid = self.target.pid();
         if current::actor() == pid && !can_join::<M>(pid, || true) {
-            let error = Error::new(ErrorKind::AskedItself).about(self.target);
-            return Err(error.with("message", M::type_name()));
+            return Err(self.asked_itself());
         }
         if self.is_plain() {
             return self.send(message, cx.waker().clone(), None, None);
@@ -280,8 +287,16 @@ impl<'a, M: Message> Ask<'a, M> {
         self.begin_limited(message, cx)
     }
 
+    #[cold]
+    fn asked_itself(&self) -> Error {
+        Error::new(ErrorKind::AskedItself).about(self.target).with("message", M::type_name())
+    }
+
     #[inline(never)]
     fn begin_limited(&mut self, message: M, cx: &mut Context<'_>) -> Result<()> {
+        if self.is_far && self.target.is_own_code() && !can_join::<M>(current::actor(), || true) {
+            return Err(self.asked_itself());
+        }
         let Intercepted { pause: Pause { delay, .. }, limits, guard } = self.run_on_send(&message)?;
         if delay.is_zero() {
             return self.send(message, cx.waker().clone(), limits, guard);

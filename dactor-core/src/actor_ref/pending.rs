@@ -69,14 +69,17 @@ impl<M: Message> InFlight<M> {
             self.over = true;
             (reply, headers)
         } else if current::actor() == self.pid && !can_join::<M>(self.pid, || self.state.is_unclaimed()) {
-            // The path is not available here: every ask would have to carry it.
-            let error = Error::new(ErrorKind::AskedItself).with("id", self.pid);
-            // The message is in the mailbox as long as this value is kept, or a handler has it.
-            (Err(error.with("message", M::type_name()).perhaps_handled()), Headers::default())
+            (Err(self.asked_itself()), Headers::default())
         } else if let Some(limits) = &mut self.limits {
+            let clones = if limits.may_be_cyclic { cycles::clones(cx.waker()) } else { 0 };
             match limits.poll::<M>(cx) {
                 Some(error) => self.run_out(error, holder),
-                None => return Poll::Pending,
+                None if !limits.may_be_cyclic => return Poll::Pending,
+                None => match self.poll_far(clones, cx) {
+                    Some(error) if error.kind() == ErrorKind::AskCycle => self.close_cycle(error, holder),
+                    Some(error) => (Err(error), Headers::default()),
+                    None => return Poll::Pending,
+                },
             }
         } else {
             match cycles::waits(self.pid, cx.waker(), || self.state.clone()) {
@@ -89,6 +92,26 @@ impl<M: Message> InFlight<M> {
             None => ended,
         };
         Poll::Ready((ended, headers))
+    }
+
+    /// An ask of an actor that lives elsewhere, perhaps in this process, waits: an error if it could wait for ever.
+    fn poll_far(&self, clones: usize, cx: &Context<'_>) -> Option<Error> {
+        let actor = current::actor();
+        if actor != Pid::NOBODY
+            && self.state.held_by() == Some(actor)
+            && !can_join::<M>(actor, || self.state.is_unclaimed())
+        {
+            return Some(self.asked_itself());
+        }
+        cycles::waits_limited(self.pid, cx.waker(), || self.state.clone(), clones)
+    }
+
+    #[cold]
+    fn asked_itself(&self) -> Error {
+        // The path is not available here: every ask would have to carry it.
+        let error = Error::new(ErrorKind::AskedItself).with("id", self.pid);
+        // The message is in the mailbox as long as this value is kept, or a handler has it.
+        error.with("message", M::type_name()).perhaps_handled()
     }
 
     /// Gives up because a limit was reached, unless the answer has arrived since the last poll. The ask is
@@ -260,6 +283,8 @@ pub(crate) struct AskLimits {
     timer: Option<Pin<Box<Sleep>>>,
     cancel: Option<(CancellationToken, Pin<Box<WaitForCancellationFutureOwned>>)>,
     actor: Arc<dyn Labelled>,
+    /// The asker did not set them: the ask may wait in a cycle.
+    may_be_cyclic: bool,
 }
 
 impl AskLimits {
@@ -267,10 +292,11 @@ impl AskLimits {
         deadlines: Deadlines,
         cancel: Option<CancellationToken>,
         actor: Arc<dyn Labelled>,
+        may_be_cyclic: bool,
     ) -> Result<Self> {
         let timer = deadlines.earliest().map(sleep).transpose()?;
         let cancel = cancel.map(|token| (token.clone(), Box::pin(token.cancelled_owned())));
-        Ok(Self { deadlines, timer, cancel, actor })
+        Ok(Self { deadlines, timer, cancel, actor, may_be_cyclic })
     }
 
     fn terms(&self) -> Terms {

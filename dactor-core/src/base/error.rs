@@ -107,7 +107,7 @@ impl Error {
     /// Whether the error is temporary, so that the same call may succeed later.
     ///
     /// `MailboxFull`, `Overloaded`, `RetryLater`, `StashFull`, `Timeout` and `Disconnected` are temporary. Everything else ends in the same
-    /// way until somebody changes something: the actor has stopped, an interceptor refused the message, the call is
+    /// way until something changes: the actor has stopped, an interceptor refused the message, the call is
     /// invalid. A handler's own error ([`Failed`](ErrorKind::Failed)) is not temporary: only the application knows.
     ///
     /// Whether a retry is safe is another question: see
@@ -182,7 +182,7 @@ impl Error {
     /// | `timer` | the timer |
     /// | `capacity`, `buffer`, `level` | the size of a mailbox or stash, of the buffer of a stream, the level of a priority |
     /// | `reads`, `interleaved` | the limits of concurrent reads |
-    /// | `item` | the type of the items of a stream |
+    /// | `item`, `number` | the type of the items of a stream, and the number of the item that was lost |
     /// | `expected` | what would have been right |
     /// | `after`, `deadline` | the time that ran out: its length, whose it was |
     /// | `retry after` | when to try again: see [`retry_after`](Self::retry_after) |

@@ -3,6 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::ptr;
 
+use crate::base::current;
 use crate::base::pid::Pid;
 use crate::path::{ActorPath, ActorPathParts, ActorUid};
 
@@ -21,6 +22,10 @@ pub(crate) trait Labelled: Send + Sync {
     fn actor_type(&self) -> &'static str;
     /// The number of messages in its mailbox.
     fn queued(&self) -> usize;
+    /// Whether the code that runs on this thread is its own.
+    fn is_own_code(&self) -> bool {
+        current::actor() == self.pid()
+    }
 }
 
 /// Whether both are the same actor: the address of the system and the UID name an actor everywhere, a [`Pid`] only in

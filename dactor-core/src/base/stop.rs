@@ -37,10 +37,10 @@ pub enum StopReason {
     Killed,
     /// It failed and was not, or could not be, restarted.
     Failed(Error),
-    /// It lived in another system, which is given up for lost: the actor may still run there, and nothing from it is
-    /// delivered any more.
+    /// It lived in another system, which is quarantined: the actor may still run there, and its messages are no longer
+    /// delivered.
     Unreachable,
-    /// It lived in another system and had ended before anyone here asked. How it ended is not known.
+    /// It lived in another system and had ended before this system asked. The reason is not known.
     Unknown,
 }
 

@@ -142,61 +142,14 @@ reads!(Shared, Interleaved);
 
 /// An actor with the handler that the message's access type requires.
 pub trait Handles<M: Message>: Actor {
+    /// Dispatches the message.
     #[doc(hidden)]
-    fn accept<'a>(
-        &'a mut self,
-        message: M,
-        ctx: &'a mut Context<Self>,
-    ) -> impl Future<Output = Outcome<M::Reply>> + Send + 'a;
-
-    #[doc(hidden)]
-    fn share(&self) -> Option<&dyn SharedActor<Self>>;
-
-    #[doc(hidden)]
-    #[expect(private_interfaces, private_bounds, reason = "only this crate makes a context")]
-    fn accept_read<'a>(
-        context: ReadDispatch<'a, Self>,
-        message: M,
-        headers: Headers,
-        mode: Mode,
-        obligation: impl ReplyObligation<M::Reply> + 'a,
-    ) -> RunningRead<'a>;
-
-    #[doc(hidden)]
-    #[expect(private_interfaces, reason = "only this crate makes hooks")]
-    fn intercept_items(message: &mut M, hooks: MakeHooks<'_>);
+    type By: Dispatch<Self, M>;
 }
 
 impl<A: Actor, M: Message> Handles<M> for A
 where
     M::Access: Dispatch<A, M>,
 {
-    #[inline(always)]
-    fn accept<'a>(
-        &'a mut self,
-        message: M,
-        ctx: &'a mut Context<Self>,
-    ) -> impl Future<Output = Outcome<M::Reply>> + Send + 'a {
-        <M::Access as Dispatch<A, M>>::call(self, message, ctx)
-    }
-
-    fn share(&self) -> Option<&dyn SharedActor<Self>> {
-        <M::Access as Dispatch<A, M>>::share(self)
-    }
-
-    #[expect(private_interfaces, private_bounds, reason = "only this crate makes a context")]
-    fn accept_read<'a>(
-        context: ReadDispatch<'a, A>,
-        message: M,
-        headers: Headers,
-        mode: Mode,
-        obligation: impl ReplyObligation<M::Reply> + 'a,
-    ) -> RunningRead<'a> {
-        <M::Access as Dispatch<A, M>>::read(context, message, headers, mode, obligation)
-    }
-
-    #[expect(private_interfaces, reason = "only this crate makes hooks")]
-    fn intercept_items(message: &mut M, hooks: MakeHooks<'_>) {
-        <M::Access as Dispatch<A, M>>::intercept_items(message, hooks);
-    }
+    type By = M::Access;
 }

@@ -291,6 +291,10 @@ impl<M: Message> Asker for AskState<M> {
         !state.answered && !state.abandoned && state.passes == 0
     }
 
+    fn held_by(&self) -> Option<Pid> {
+        self.lock().holder.as_ref().map(|holder| holder.0.pid())
+    }
+
     fn is_unclaimed(&self) -> bool {
         self.lock().message.is_some()
     }

@@ -224,7 +224,7 @@ impl<T> Tx<T> {
         self.channel.end(end)
     }
 
-    /// Ends the stream with the error of an interceptor. What is buffered comes first.
+    /// Ends the stream with the error of an interceptor, after the buffered items.
     pub(crate) fn refuse(&self, error: Error) {
         self.channel.lock().refused = true;
         let _ = self.channel.end(End::Failed(error));
@@ -245,7 +245,7 @@ impl<T> Tx<T> {
         self.channel.lock().closed
     }
 
-    /// For how many items there is room, once that is not `known` any more; `None` when the consumer is gone.
+    /// For how many items there is room, once it differs from `known`; `None` when the consumer is gone.
     pub(crate) fn poll_room(&self, cx: &mut Context<'_>, known: usize) -> Poll<Option<usize>> {
         let mut state = self.channel.lock();
         if state.closed {
@@ -290,7 +290,7 @@ impl<T> Drop for Tx<T> {
 pub(crate) trait AnyStream: Send + Sync {
     /// Ends the stream with this error, unless it has ended.
     fn fail(&self, error: Error);
-    /// Whether further items are in vain: the consumer is gone, or an interceptor ended the stream.
+    /// Whether further items would be dropped: the consumer is gone, or an interceptor ended the stream.
     fn is_in_vain(&self) -> bool;
 }
 
@@ -315,3 +315,6 @@ fn store(place: &mut Option<Waker>, waker: &Waker) -> Option<Waker> {
 
 #[cfg(all(test, dactor_loom))]
 mod models;
+
+#[cfg(all(test, not(dactor_loom)))]
+mod tests;

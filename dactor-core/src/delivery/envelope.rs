@@ -74,13 +74,13 @@ pub struct Envelope<A> {
 }
 
 enum Kind<A> {
-    Message(DeliveryClass, Sharing, Box<dyn DynMessage<A>>),
+    Message(Sharing, DeliveryClass, Box<dyn DynMessage<A>>),
     Ask(Sharing, Arc<dyn DynAsk<A>>),
 }
 
 impl<A: Actor> Envelope<A> {
     pub(crate) fn new(class: DeliveryClass, message: Box<dyn DynMessage<A>>) -> Self {
-        Self { kind: Kind::Message(class, Sharing::Exclusive, message) }
+        Self { kind: Kind::Message(Sharing::Exclusive, class, message) }
     }
 
     pub(crate) fn tell<M: Message>(message: M, headers: Headers) -> Self
@@ -93,7 +93,7 @@ impl<A: Actor> Envelope<A> {
         } else {
             Box::new(Annotated { message, headers })
         };
-        Self { kind: Kind::Message(DeliveryClass::Tell, Sharing::of::<M>(), tell) }
+        Self { kind: Kind::Message(Sharing::of::<M>(), DeliveryClass::Tell, tell) }
     }
 
     pub(crate) fn ask<M: Message>(ask: Arc<AskState<M>>) -> Self
@@ -109,12 +109,12 @@ impl<A: Actor> Envelope<A> {
         A: Handles<M>,
     {
         let forwarded = Box::new(Forwarded { message, headers, asker });
-        Self { kind: Kind::Message(DeliveryClass::Forward, Sharing::of::<M>(), forwarded) }
+        Self { kind: Kind::Message(Sharing::of::<M>(), DeliveryClass::Forward, forwarded) }
     }
 
     /// Whether it is a dead letter when it is not handled.
     pub(crate) fn is_letter(&self) -> bool {
-        !matches!(self.kind, Kind::Message(DeliveryClass::Notice | DeliveryClass::Last, ..))
+        !matches!(self.kind, Kind::Message(_, DeliveryClass::Notice | DeliveryClass::Last, _))
     }
 
     /// Whether its type counts as activity.
@@ -130,7 +130,7 @@ impl<A: Actor> Envelope<A> {
     pub(crate) fn asker(&self) -> Option<&dyn Asker> {
         match &self.kind {
             Kind::Ask(_, ask) => Some(&**ask),
-            Kind::Message(DeliveryClass::Forward, _, forward) => forward.asker(),
+            Kind::Message(_, DeliveryClass::Forward, forward) => forward.asker(),
             Kind::Message(..) => None,
         }
     }
@@ -173,7 +173,7 @@ impl<A: Actor> Envelope<A> {
     #[inline]
     pub(crate) fn sharing(&self) -> Sharing {
         match self.kind {
-            Kind::Message(_, sharing, _) | Kind::Ask(sharing, _) => sharing,
+            Kind::Message(sharing, ..) | Kind::Ask(sharing, _) => sharing,
         }
     }
 
@@ -214,11 +214,11 @@ impl<A: Actor> item::Item for Envelope<A> {
     #[inline]
     fn is_notice(&self) -> bool {
         use DeliveryClass::{Item, Last, Notice};
-        matches!(self.kind, Kind::Message(Notice | Last | Item, ..))
+        matches!(self.kind, Kind::Message(_, Notice | Last | Item, _))
     }
 
     fn comes_last(&self) -> bool {
-        matches!(self.kind, Kind::Message(DeliveryClass::Last, ..))
+        matches!(self.kind, Kind::Message(_, DeliveryClass::Last, _))
     }
 
     fn interleaves(&self) -> bool {
@@ -229,7 +229,7 @@ impl<A: Actor> item::Item for Envelope<A> {
     fn slot(&self) -> Option<&AtomicSlot> {
         match &self.kind {
             Kind::Ask(_, ask) => Some(ask.slot()),
-            Kind::Message(DeliveryClass::Forward, _, forward) => forward.asker().map(Asker::slot),
+            Kind::Message(_, DeliveryClass::Forward, forward) => forward.asker().map(Asker::slot),
             Kind::Message(..) => None,
         }
     }

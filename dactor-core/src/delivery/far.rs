@@ -25,10 +25,10 @@ pub trait FarAsk: Send + Sync {
     /// What travels beside the message.
     fn headers(&self) -> Headers;
 
-    /// When the answer is of no use any more.
+    /// The deadline for the answer.
     fn deadline(&self) -> Option<Instant>;
 
-    /// Whether the asker does not want the answer any more.
+    /// Whether the asker has given up.
     fn is_gone(&self) -> bool;
 
     /// Appends the message to the buffer. It can still be taken back after that.
@@ -51,6 +51,12 @@ pub trait FarAsk: Send + Sync {
 
     /// Answers with an error. `false` as above.
     fn fail(&self, error: Error) -> bool;
+
+    /// Answers with an error, and with the headers that came beside it. `false` as above.
+    fn fail_with(&self, error: Error, headers: Headers) -> bool {
+        let _ = headers;
+        self.fail(error)
+    }
 }
 
 /// An ask that came from another process, as its carrier keeps it while the answer is awaited.
@@ -106,7 +112,7 @@ impl ReplyTo {
         }
     }
 
-    /// No answer is wanted any more.
+    /// The asker has given up: an answer is dropped.
     pub(crate) fn forget(&self) {
         self.answered.store(true, Ordering::Release);
     }

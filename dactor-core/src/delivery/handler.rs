@@ -4,6 +4,7 @@ pub(crate) mod read;
 
 use std::any::{Any, type_name};
 use std::future::{Future, ready};
+use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,12 +15,11 @@ use pin_project_lite::pin_project;
 use crate::base::current::Until;
 use crate::base::label::Labelled;
 use crate::base::panic::{Panic, contain};
-use crate::delivery::access::Handles;
+use crate::delivery::access::{Dispatch, Handles};
 use crate::delivery::ask_state::Asker;
-use crate::delivery::completion::Handled;
-use crate::delivery::completion::{Continuation, DirectReply, End};
-use crate::delivery::envelope::dispatch::{DispatchContext, Route, Running};
-use crate::delivery::envelope::lifecycle::{Gate, SharedLifecycle};
+use crate::delivery::completion::{Continuation, DirectReply, End, Finished, Handled, finished};
+use crate::delivery::envelope::dispatch::{DispatchContext, DispatchTarget, Route, Running, skip};
+use crate::delivery::gate::SharedGate;
 use crate::delivery::intercepted::intercept;
 use crate::delivery::obligation::{NoObligation, ReplyObligation};
 use crate::interceptor::api::Inbound;
@@ -29,9 +29,8 @@ use crate::{Actor, Context, Direction, Headers, Message, Outcome};
 
 /// The handler of a message, with the context that it gets.
 pub(crate) trait Callee<M: Message>: Send {
-    type Gate: Gate;
-    /// Admits the message and its reply, if the actor has a lifecycle.
-    fn gate(&self) -> Option<Self::Gate>;
+    /// Admits the message and its reply, if the actor has a lifecycle; and whether the message counts as activity.
+    fn gate(&self) -> Option<(SharedGate, bool)>;
     /// The message is in hand.
     fn begin(&mut self, headers: Headers, asker: Option<Arc<dyn Asker>>);
     /// Shows the items of a stream request to the interceptors. A read has none.
@@ -49,10 +48,8 @@ pub(crate) struct Alone<'a, A: Actor> {
 }
 
 impl<A: Handles<M>, M: Message> Callee<M> for Alone<'_, A> {
-    type Gate = SharedLifecycle<A>;
-
-    fn gate(&self) -> Option<SharedLifecycle<A>> {
-        self.ctx.lifecycle().cloned()
+    fn gate(&self) -> Option<(SharedGate, bool)> {
+        Some((self.ctx.gate()?, self.ctx.is_activity()))
     }
 
     #[inline(always)]
@@ -62,32 +59,59 @@ impl<A: Handles<M>, M: Message> Callee<M> for Alone<'_, A> {
 
     fn intercept_items(&self, message: &mut M, hooks: MakeItemHooks<'_>) {
         let core = &self.ctx.actor_ref().core;
-        A::intercept_items(message, &|direction| hooks(core.clone(), direction));
+        A::By::intercept_items(message, &|direction| hooks(core.clone(), direction));
     }
 
     #[inline(always)]
     fn call(self, message: M) -> impl Future<Output = Outcome<M::Reply>> + Send {
-        self.actor.accept(message, self.ctx)
+        A::By::call(self.actor, message, self.ctx)
     }
 }
 
-/// Dispatches one message to its handler.
-///
-/// Inlined, so that the running handler is created in place: it is large, and moving it would dominate the
-/// cost of a tell.
-#[inline(always)]
-pub(crate) fn handle<'a, A: Handles<M>, M: Message, O: ReplyObligation<M::Reply> + 'a>(
-    context: DispatchContext<'a, A>,
-    message: M,
-    headers: Headers,
-    mode: Mode,
-    obligation: O,
-) -> Running<'a> {
-    let DispatchContext { actor, ctx, route } = context;
-    handle_by(Alone { actor, ctx }, route, message, headers, mode, obligation)
+/// Takes a message to its handler: alone, or beside other reads.
+pub(crate) trait ToHandler<'a, M: Message> {
+    type Running;
+    fn target(&self) -> &'a dyn DispatchTarget;
+    /// The obligation is created where it is used: it is large, and moving it would cost as much as the rest.
+    fn handle<O: ReplyObligation<M::Reply> + 'a>(
+        self,
+        message: M,
+        headers: Headers,
+        mode: Mode,
+        obligation: impl FnOnce() -> O,
+    ) -> Self::Running;
+    /// No handler runs.
+    fn skip() -> Self::Running;
 }
 
-/// The same for a message of any access.
+impl<'a, A: Handles<M>, M: Message> ToHandler<'a, M> for DispatchContext<'a, A> {
+    type Running = Running<'a>;
+
+    #[inline]
+    fn target(&self) -> &'a dyn DispatchTarget {
+        self.route.target
+    }
+
+    /// Inlined, so that the running handler is created in place: it is large, and moving it would dominate the cost of a
+    /// tell.
+    #[inline(always)]
+    fn handle<O: ReplyObligation<M::Reply> + 'a>(
+        self,
+        message: M,
+        headers: Headers,
+        mode: Mode,
+        obligation: impl FnOnce() -> O,
+    ) -> Running<'a> {
+        let DispatchContext { actor, ctx, route } = self;
+        handle_by(Alone { actor, ctx }, route, message, headers, mode, obligation)
+    }
+
+    fn skip() -> Running<'a> {
+        skip()
+    }
+}
+
+/// Runs the handler of a message of any access.
 #[inline(always)]
 fn handle_by<'a, C: Callee<M> + 'a, M: Message, O: ReplyObligation<M::Reply> + 'a>(
     mut callee: C,
@@ -95,17 +119,18 @@ fn handle_by<'a, C: Callee<M> + 'a, M: Message, O: ReplyObligation<M::Reply> + '
     message: M,
     headers: Headers,
     mode: Mode,
-    mut obligation: O,
+    obligation: impl FnOnce() -> O,
 ) -> Running<'a> {
-    if let Some(chain) = route.inbound {
-        return intercept(callee, route, chain, message, headers, mode, obligation);
+    if let Some(inbound) = route.inbound {
+        return intercept(callee, route.target, inbound, message, headers, mode, obligation());
     }
+    let mut obligation = obligation();
     callee.begin(headers, obligation.asker());
     obligation.begin();
     start(callee, message, DirectReply(obligation))
 }
 
-/// The same for a told message. The receipt is dropped when the message has been handled.
+/// Handles a told message. The receipt is dropped when the message has been handled.
 #[inline(always)]
 pub(crate) fn handle_told<'a, A: Handles<M>, M: Message, D: Send + 'a>(
     context: DispatchContext<'a, A>,
@@ -113,7 +138,7 @@ pub(crate) fn handle_told<'a, A: Handles<M>, M: Message, D: Send + 'a>(
     headers: Headers,
     receipt: D,
 ) -> Running<'a> {
-    handle(context, message, headers, Mode::Tell, NoObligation(receipt))
+    context.handle(message, headers, Mode::Tell, || NoObligation(receipt))
 }
 
 /// Starts the handler.
@@ -124,21 +149,28 @@ pub(crate) fn start<'a, C: Callee<M> + 'a, M: Message>(
     mut continuation: impl Continuation<M::Reply> + 'a,
 ) -> Running<'a> {
     match catch_unwind(AssertUnwindSafe(|| callee.call(message))) {
-        Ok(handling) => Running::from_or_box(Handling { handling: Some(handling), continuation }),
-        Err(payload) => Running::from_or_box(ready(continuation.panicked(Panic::new(payload)))),
+        Ok(handling) => Running::from_or_box(Handling {
+            handling: Some(handling),
+            continuation,
+            message: PhantomData::<M>,
+        }),
+        Err(payload) => {
+            Running::from_or_box(ready(finished::<M>(continuation.panicked(Panic::new(payload)))))
+        }
     }
 }
 
 pin_project! {
     /// Runs the handler and its continuation under one panic guard.
-    struct Handling<F, S> {
+    struct Handling<M, F, S> {
         // `None` once it has ended, or was aborted by its asker.
         #[pin]
         handling: Option<F>,
         continuation: S,
+        message: PhantomData<M>,
     }
 
-    impl<F, S> PinnedDrop for Handling<F, S> {
+    impl<M, F, S> PinnedDrop for Handling<M, F, S> {
         // A killed handler drops its values here.
         fn drop(this: Pin<&mut Self>) {
             let mut handling = this.project().handling;
@@ -151,10 +183,12 @@ pin_project! {
     }
 }
 
-impl<F: Future<Output = Outcome<R>>, R, S: Continuation<R>> Future for Handling<F, S> {
-    type Output = Handled;
+impl<M: Message, F: Future<Output = Outcome<M::Reply>>, S: Continuation<M::Reply>> Future
+    for Handling<M, F, S>
+{
+    type Output = Finished;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Handled> {
+    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Finished> {
         let mut this = self.project();
         let polled = catch_unwind(AssertUnwindSafe(|| {
             let Some(handling) = this.handling.as_mut().as_pin_mut() else {
@@ -171,11 +205,11 @@ impl<F: Future<Output = Outcome<R>>, R, S: Continuation<R>> Future for Handling<
             };
             // Before the answer: a panic in the future's destructor is a panic of the handler.
             this.handling.set(None);
-            Poll::Ready(this.continuation.conclude(end))
+            Poll::Ready(finished::<M>(this.continuation.conclude(end)))
         }));
         match polled {
             Ok(polled) => polled,
-            Err(payload) => Poll::Ready(caught(this.continuation, payload)),
+            Err(payload) => Poll::Ready(finished::<M>(caught(this.continuation, payload))),
         }
     }
 }

@@ -149,6 +149,10 @@ impl<M: Message> Asker for Incoming<M> {
         self.state.is_held_up()
     }
 
+    fn held_by(&self) -> Option<crate::Pid> {
+        self.state.held_by()
+    }
+
     fn is_unclaimed(&self) -> bool {
         self.state.is_unclaimed()
     }

@@ -5,7 +5,6 @@ mod gated;
 use std::any::Any;
 use std::future::{Future, poll_fn, ready};
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -15,12 +14,11 @@ use self::gated::run_gated;
 use crate::base::current::{Entered, Until};
 use crate::base::panic::{Contained, Panic, contain, discard};
 use crate::delivery::ask_state::Asker;
-use crate::delivery::completion::Handled;
-use crate::delivery::completion::{Continuation, End};
-use crate::delivery::envelope::dispatch::{DispatchTarget, Route, Running};
+use crate::delivery::completion::{Continuation, End, Handled, Incident, finished};
+use crate::delivery::envelope::dispatch::{DispatchTarget, InboundChain, Running};
 use crate::delivery::handler::{Callee, start};
 use crate::delivery::obligation::{ReplyObligation, ReplyStatus};
-use crate::interceptor::api::{About, Delivery, Inbound, Next};
+use crate::interceptor::api::{About, Delivery, Next};
 use crate::interceptor::chain::{InboundGuard, receive};
 use crate::interceptor::items::ItemHooks;
 use crate::mailbox::Ending;
@@ -35,29 +33,29 @@ use crate::{Deadline, Error, ErrorKind, Headers, Message, Result, Sender};
 #[inline(never)]
 pub(crate) fn intercept<'a, C: Callee<M> + 'a, M: Message, O: ReplyObligation<M::Reply> + 'a>(
     callee: C,
-    route: Route<'a>,
-    chain: &'a Arc<[Arc<dyn Inbound>]>,
+    target: &'a dyn DispatchTarget,
+    inbound: InboundChain<'a>,
     message: M,
     headers: Headers,
     mode: Mode,
     obligation: O,
 ) -> Running<'a> {
     match callee.gate() {
-        None => run_interceptors(callee, route, chain, message, headers, mode, obligation),
-        Some(gate) => run_gated(callee, route, chain, message, headers, mode, obligation, gate),
+        None => run_interceptors(callee, target, inbound, message, headers, mode, obligation),
+        Some(gate) => run_gated(callee, target, inbound, message, headers, mode, obligation, gate),
     }
 }
 
 fn run_interceptors<'a, C: Callee<M> + 'a, M: Message, O: ReplyObligation<M::Reply> + 'a>(
     mut callee: C,
-    route: Route<'a>,
-    chain: &'a Arc<[Arc<dyn Inbound>]>,
+    target: &'a dyn DispatchTarget,
+    inbound: InboundChain<'a>,
     mut message: M,
     mut headers: Headers,
     mode: Mode,
     mut obligation: O,
 ) -> Running<'a> {
-    let Route { target, behind, .. } = route;
+    let InboundChain { chain, behind } = inbound;
     let sender = headers.get::<Sender>().and_then(Sender::id);
     let about = About { target, message: M::type_name(), mode, sender, behind, headers: Headers::NONE };
     // An interceptor is the actor's code, like the handler.
@@ -94,14 +92,18 @@ fn run_interceptors<'a, C: Callee<M> + 'a, M: Message, O: ReplyObligation<M::Rep
             let intercepted = InterceptedReply { guard, obligation, target };
             let running =
                 Contained::new(run_delayed_or_scoped(callee, message, intercepted, admission.delay));
-            Running::from_or_box(running.map(|handled| handled.unwrap_or_else(Handled::Panicked)))
+            Running::from_or_box(running.map(|handled| finished::<M>(handled.unwrap_or_else(panicked))))
         }
         Err(error) => {
             let mut intercepted = InterceptedReply { guard, obligation, target };
             let refused = contain(|| intercepted.refuse(message, error));
-            Running::from_or_box(ready(refused.unwrap_or_else(Handled::Panicked)))
+            Running::from_or_box(ready(finished::<M>(refused.unwrap_or_else(panicked))))
         }
     }
+}
+
+fn panicked(panic: Panic) -> Handled {
+    Err(Incident::Panicked(panic))
 }
 
 /// The reply to an intercepted message: the interceptors see its end before the asker does, also on drop.
@@ -180,7 +182,7 @@ impl<O> InterceptedReply<'_, O> {
         self.complete::<M::Reply>(Err(error));
         // The asker of a cancelled or expired ask may not have been polled yet.
         self.obligation.give(Err(error.clone()));
-        Handled::Done
+        Ok(())
     }
 
     /// Answers with an error that is not the handler's.
@@ -191,7 +193,7 @@ impl<O> InterceptedReply<'_, O> {
         if self.obligation.give(Err(error.clone())) != ReplyStatus::Delivered {
             self.target.report_dead_letter(self.guard.message_type(), &error, &|| text.clone());
         }
-        Handled::Done
+        Ok(())
     }
 }
 

@@ -37,7 +37,7 @@ pub enum ItemVerdict {
 
 /// An item on its way through a stream.
 ///
-/// It dereferences to what is known [about](About) the request: its actor, its type, its [`Mode`](crate::Mode) and its
+/// It dereferences to the [description](About) of the request: its actor, its type, its [`Mode`](crate::Mode) and its
 /// headers.
 pub struct StreamItem<'a> {
     pub(crate) about: About<'a>,
@@ -108,7 +108,7 @@ impl StreamOutcome<'_> {
     }
 }
 
-/// The end of a stream. It dereferences to what is known [about](About) the request.
+/// The end of a stream. It dereferences to the [description](About) of the request.
 #[derive(Debug)]
 pub struct StreamEnd<'a> {
     pub(crate) about: About<'a>,

@@ -18,8 +18,7 @@ use crate::{Completion, Delivery, Error, Header, Outbound, Verdict};
 ///     └──────────────────────────────────────────── it succeeds ────────────┘
 /// ```
 ///
-/// A probe without a result passes its slot to the next ask: one that is cancelled or dropped, or that an
-/// interceptor refuses. Clones share their state. For one actor, add it to its ref
+/// A probe that is cancelled, dropped or refused by an interceptor has no result, and passes its slot to the next ask. Clones share their state. For one actor, add it to its ref
 /// ([`ActorRef::outbound`](crate::ActorRef::outbound)); added to a system, it is one breaker for all its
 /// actors.
 ///

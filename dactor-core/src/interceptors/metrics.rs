@@ -15,12 +15,12 @@ use crate::{
 /// | name | kind | labels | what |
 /// | --- | --- | --- | --- |
 /// | `dactor_messages_handled_total` | counter | `actor_type`, `message` | messages whose handler succeeded |
-/// | `dactor_messages_failed_total` | counter | `actor_type`, `message`, `kind` | messages that ended with an error of this [kind](crate::ErrorKind), also those that an interceptor refused |
+/// | `dactor_messages_failed_total` | counter | `actor_type`, `message`, `kind` | messages that ended with an error of this [kind](crate::ErrorKind), including messages that an interceptor refused |
 /// | `dactor_stream_items_total` | counter | `actor_type`, `message`, `direction` | items that actors took (`to_actor`) or produced (`from_actor`) |
 /// | `dactor_streams_ended_total` | counter | `actor_type`, `message`, `mode`, `direction`, `outcome` | streams of actors that have ended: `finished`, `failed`, `dropped` or `passed_on` |
 /// | `dactor_queue_seconds` | histogram | `actor_type`, `message` | from the sending of a message until it was its turn |
-/// | `dactor_handling_seconds` | histogram | `actor_type`, `message` | how long its handler took, also one that was cut short |
-/// | `dactor_mailbox_depth` | gauge | `actor_type` | messages waiting behind the one that an actor of the type took last |
+/// | `dactor_handling_seconds` | histogram | `actor_type`, `message` | how long its handler took, including interrupted handlers |
+/// | `dactor_mailbox_depth` | gauge | `actor_type` | messages waiting behind the last one that an actor of the type took |
 /// | `dactor_actors_live` | gauge | `actor_type` | actors that have started and not ended |
 /// | `dactor_actors_spawned_total` | counter | `actor_type` | actors that have started |
 /// | `dactor_actors_stopped_total` | counter | `actor_type`, `reason` | actors that have ended: `stopped`, `drained`, `killed` or `failed` |

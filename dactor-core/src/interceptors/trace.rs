@@ -22,7 +22,7 @@ use crate::{
 /// The span of an ask is a child of the asker's span; that of a tell follows from the sender's span, because
 /// the sender does not wait. The sender's span is kept open until the message is handled.
 ///
-/// The end of each stream of an actor is an event at level `INFO`, also of one that outlives its handler: `stream ended`, with the fields
+/// The end of each stream of an actor is an event at level `INFO`, also when the stream outlives its handler: `stream ended`, with the fields
 /// `actor`, `request`, `mode`, `direction`, `items`, `outcome`, `error`, and the `trace_id` and `span_id` of its handler.
 ///
 /// The message carries a [`TraceParent`] header: the one set by the sender; else the position of the handler

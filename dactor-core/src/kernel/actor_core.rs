@@ -20,7 +20,7 @@ pub(crate) use self::dyn_actor::DynActor;
 pub(crate) use self::far::{Observed, wait};
 pub(crate) use self::meta::{ActorMeta, Identity};
 pub(crate) use self::refusal::Delivered;
-use crate::base::current::Entered;
+use crate::base::current::{self, Entered};
 use crate::base::label::Labelled;
 use crate::delivery::ask_state::Holder;
 use crate::delivery::envelope::Envelope;
@@ -98,6 +98,13 @@ impl<A: Actor> Labelled for ActorCore<A> {
 
     fn queued(&self) -> usize {
         self.mailbox.len()
+    }
+
+    fn is_own_code(&self) -> bool {
+        match self.route() {
+            Some(route) => route.is_own_code(),
+            None => current::actor() == self.pid(),
+        }
     }
 }
 

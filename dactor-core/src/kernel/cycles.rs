@@ -18,21 +18,21 @@
 //!
 //! Code that does not wait for an ask costs nothing.
 
+mod graph;
+
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
-use std::collections::hash_map::Entry as Slot;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
+use self::graph::{Blocked, Failing, Table, Wait, cycle, error, victim};
 use crate::base::current;
 use crate::base::panic::discard;
-use crate::base::pid::PidHasher;
 use crate::delivery::ask_state::Asker;
 use crate::kernel::actor_core::ActorMeta;
-use crate::{Error, ErrorKind, Pid, System};
+use crate::{Error, Pid};
 
 thread_local! {
     /// The code being polled on this thread belongs to an actor of a system that detects cycles.
@@ -51,31 +51,6 @@ struct Counted {
     /// How many clones of the waker the waits account for.
     clones: usize,
 }
-
-/// The ask that fails on its next poll.
-struct Failing {
-    ask: Arc<dyn Asker>,
-    error: Error,
-}
-
-/// What a blocked actor waits for.
-struct Wait {
-    actor: Pid,
-    /// The ask, or `None` for the start of a child.
-    ask: Option<Arc<dyn Asker>>,
-}
-
-struct Blocked {
-    system: System,
-    waits: Vec<Wait>,
-    /// Its code is reads, which others can join.
-    reads: bool,
-    /// Wakes the actor when one of its asks has to fail.
-    waker: Waker,
-    failing: Option<Failing>,
-}
-
-type Table = HashMap<Pid, Blocked, PidHasher>;
 
 /// The blocked actors of this process.
 static BLOCKED: LazyLock<Mutex<Table>> = LazyLock::new(Mutex::default);
@@ -112,11 +87,30 @@ pub(crate) fn sent() {
 /// Records that an ask without a limit waits for this actor. Returns the error if it is a deadlock.
 #[inline]
 pub(crate) fn waits(actor: Pid, waker: &Waker, ask: impl FnOnce() -> Arc<dyn Asker>) -> Option<Error> {
-    if DETECTING.get() { note(actor, waker, ask()) } else { None }
+    if DETECTING.get() { note(actor, waker, ask(), 0) } else { None }
+}
+
+/// The same for an ask with a limit that its asker did not set. `before` is the number of its [clones] before the limit was
+/// polled: the clones that the poll left behind are the limit's.
+pub(crate) fn waits_limited(
+    actor: Pid,
+    waker: &Waker,
+    ask: impl FnOnce() -> Arc<dyn Asker>,
+    before: usize,
+) -> Option<Error> {
+    if DETECTING.get() { note(actor, waker, ask(), clones(waker).saturating_sub(before)) } else { None }
+}
+
+/// How many clones of the waker there are, if they are counted.
+pub(crate) fn clones(waker: &Waker) -> usize {
+    if !DETECTING.get() {
+        return 0;
+    }
+    counted(waker, |counted| Arc::strong_count(&counted.waker)).unwrap_or(0)
 }
 
 #[cold]
-fn note(actor: Pid, waker: &Waker, ask: Arc<dyn Asker>) -> Option<Error> {
+fn note(actor: Pid, waker: &Waker, ask: Arc<dyn Asker>, of_limit: usize) -> Option<Error> {
     let failing = FAILING.with_borrow_mut(|failing| failing.take_if(|failing| is_same(&failing.ask, &ask)));
     if let Some(failing) = failing {
         return Some(failing.error);
@@ -128,6 +122,7 @@ fn note(actor: Pid, waker: &Waker, ask: Arc<dyn Asker>) -> Option<Error> {
             counted.waits.push(Wait { actor, ask: Some(ask.clone()) });
             counted.clones += 1;
         }
+        counted.clones += of_limit;
     });
     None
 }
@@ -173,8 +168,7 @@ impl Start {
     }
 }
 
-/// Polls the code of an actor, and detects whether it waits in a cycle. Dropping it removes the actor from
-/// the table.
+/// Detects whether the code of an actor waits in a cycle. Dropping it removes the actor from the table.
 pub(crate) struct Watch {
     /// [`Pid::NOBODY`] while the actor is not in the table.
     listed: Pid,
@@ -253,8 +247,7 @@ impl Watch {
         }
     }
 
-    /// Removes the actor from the table. Returns the ask that has to fail, if another actor has found the
-    /// cycle.
+    /// Removes the actor from the table. Returns the ask that has to fail, if another actor found a cycle.
     #[inline]
     fn leave(&mut self) -> Option<Failing> {
         if self.listed == Pid::NOBODY { None } else { self.take_out() }
@@ -330,70 +323,9 @@ fn count<F: Future + ?Sized>(
     fence(Ordering::Acquire);
     let is_blocked = !waits.is_empty() && left == clones && !turn.woken.load(Ordering::Relaxed);
     // A read that waits for another one of its own actor.
-    waits.retain(|wait| wait.actor != meta.pid());
+    waits.retain(|wait| wait.actor() != meta.pid());
     Err((is_blocked && !waits.is_empty()).then_some(waits))
 }
 
-/// The path from an actor back to itself, if it and all actors it waits for are blocked.
-fn cycle(table: &Table, first: Pid) -> Option<Vec<Pid>> {
-    let mut found = None;
-    // Maps each actor to the one that waits for it.
-    let mut seen: HashMap<Pid, Pid, PidHasher> = HashMap::default();
-    let mut next = vec![first];
-    while let Some(pid) = next.pop() {
-        let entry = table.get(&pid)?;
-        if entry.failing.is_some() {
-            return None;
-        }
-        for wait in &entry.waits {
-            if wait.ask.as_ref().is_some_and(|ask| !ask.is_held_up()) {
-                return None;
-            }
-            let joins = |ask: &Arc<dyn Asker>| ask.interleaves() && ask.is_unclaimed();
-            if wait.ask.as_ref().is_some_and(joins) && table.get(&wait.actor)?.reads {
-                return None;
-            }
-            if wait.actor == first {
-                found.get_or_insert(pid);
-            } else if let Slot::Vacant(unseen) = seen.entry(wait.actor) {
-                unseen.insert(pid);
-                next.push(wait.actor);
-            }
-        }
-    }
-    let mut way = vec![found?];
-    while let Some(waits) = way.last().filter(|pid| **pid != first).and_then(|pid| seen.get(pid)) {
-        way.push(*waits);
-    }
-    way.reverse();
-    Some(way)
-}
-
-/// The ask that fails to break a cycle: its asker, its reply, and the actors of the cycle from the asker on.
-type Victim = (Pid, Arc<dyn Asker>, Vec<(Pid, System)>);
-
-/// Chooses the ask to fail: the first, from the actor that closed the cycle, whose message has not reached a
-/// handler, or else the first.
-fn victim(table: &Table, cycle: &[Pid]) -> Option<Victim> {
-    let asks = || {
-        (0..cycle.len()).filter_map(|index| {
-            let next = cycle[(index + 1) % cycle.len()];
-            let wait = table.get(&cycle[index])?.waits.iter().find(|wait| wait.actor == next)?;
-            Some((index, wait.ask.clone()?))
-        })
-    };
-    let (index, ask) = asks().find(|(_, ask)| ask.is_unclaimed()).or_else(|| asks().next())?;
-    let from = cycle[index..].iter().chain(&cycle[..index]);
-    let actors = from.filter_map(|pid| Some((*pid, table.get(pid)?.system.clone()))).collect();
-    Some((cycle[index], ask, actors))
-}
-
-/// Lists the actors in waiting order, with the first repeated at the end.
-fn error(actors: &[(Pid, System)]) -> Error {
-    let label = |(pid, system): &(Pid, System)| match system.registry().by_number(*pid) {
-        Some(actor) => actor.label(),
-        None => format!("the actor {pid}"),
-    };
-    let labels: Vec<_> = actors.iter().chain(actors.first()).map(label).collect();
-    Error::new(ErrorKind::AskCycle).with("cycle", labels.join(" → "))
-}
+#[cfg(test)]
+mod tests;

@@ -42,6 +42,10 @@ impl Ended {
     /// Waits until the actor has ended and its watchers have been notified.
     pub(crate) async fn wait(&self) -> &StopReason {
         self.told.wait().await;
+        self.announced()
+    }
+
+    fn announced(&self) -> &StopReason {
         match self.reason.get() {
             Some(reason) => reason,
             None => unreachable!("the reason is there before the end is announced"),
@@ -50,9 +54,9 @@ impl Ended {
 
     /// The same, but an error in the actor's own turn, where waiting would be a deadlock.
     pub(crate) async fn wait_outside_turn(&self, actor: &(impl Labelled + ?Sized)) -> Result<StopReason> {
-        let mut ended = pin!(self.wait());
-        poll_fn(|cx| match ended.as_mut().poll(cx) {
-            Poll::Ready(reason) => Poll::Ready(Ok(reason.clone())),
+        let mut told = pin!(self.told.wait());
+        poll_fn(|cx| match told.as_mut().poll(cx) {
+            Poll::Ready(_) => Poll::Ready(Ok(self.announced().clone())),
             Poll::Pending if current::actor() == actor.pid() => {
                 Poll::Ready(Err(awaits_itself(actor, "wait")))
             }

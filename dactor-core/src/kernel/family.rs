@@ -107,7 +107,7 @@ impl Family {
         children.by_pid.get(children.names.get(name)?).cloned()
     }
 
-    /// Lets nobody in any more, and listens to nobody. Whether there are children.
+    /// Admits no more children and no more requests. Returns whether there are children.
     pub(crate) fn close(&self) -> bool {
         let mut inner = self.lock();
         inner.closed = true;

@@ -70,8 +70,24 @@ pub(crate) fn actor_future<A: Actor>(
     let teardown = Teardown::new(core, registration);
     let options = (!options.is_default()).then(|| Box::new(options));
     let mut task = ActorTask { factory, ctx, options, record: None, inbound, teardown };
+    // The message loop is awaited right here: every poll of the actor passes all futures that are around it.
     Box::pin(async move {
-        let reason = task.run().await;
+        let exit = match task.start(None).await {
+            Err(reason) => LoopExit::Lost(reason),
+            Ok(()) => {
+                task.teardown.announce_start();
+                task.teardown.core.mailbox.started();
+                pause(task.teardown.core.meta.poll_state(), Progress::Started).await;
+                let exit = task.messages().await;
+                match task.ctx.unfinished_streams() {
+                    Some(open) if matches!(exit, LoopExit::Sound(StopReason::Drained)) => {
+                        Box::pin(task.finish_streams(open)).await.unwrap_or(exit)
+                    }
+                    _ => exit,
+                }
+            }
+        };
+        let reason = task.stop_all(exit).await;
         task.close();
         if task.teardown.has_children() {
             Box::pin(task.kill_children()).await;
@@ -123,22 +139,8 @@ impl<A: Actor> Drop for ActorTask<A> {
 }
 
 impl<A: Actor> ActorTask<A> {
-    async fn run(&mut self) -> StopReason {
-        let exit = match self.start(None).await {
-            Err(reason) => LoopExit::Lost(reason),
-            Ok(()) => {
-                self.teardown.announce_start();
-                self.teardown.core.mailbox.started();
-                pause(self.teardown.core.meta.poll_state(), Progress::Started).await;
-                let exit = self.messages().await;
-                match self.ctx.unfinished_streams() {
-                    Some(open) if matches!(exit, LoopExit::Sound(StopReason::Drained)) => {
-                        Box::pin(self.finish_streams(open)).await.unwrap_or(exit)
-                    }
-                    _ => exit,
-                }
-            }
-        };
+    /// Stops the children, and then the instance, unless it is lost.
+    async fn stop_all(&mut self, exit: LoopExit) -> StopReason {
         // Askers are answered now, however long `on_stop` takes.
         self.close();
         let (reason, sound) = match exit {

@@ -76,7 +76,7 @@ impl Watchers {
         matches!(*self.lock(), State::Nobody)
     }
 
-    /// Takes no more watches. Those that there were are to be told, once; the reason can be read already.
+    /// Accepts no more watches, and returns the existing ones, once, to be notified; the reason is readable already.
     pub(crate) fn end(&self) -> Option<Box<Watches>> {
         match mem::replace(&mut *self.lock(), State::Ended) {
             State::Some(watches) => Some(watches),

@@ -67,8 +67,9 @@ impl<T> Lanes<T> {
         }
     }
 
-    pub(crate) fn into_messages(self) -> impl Iterator<Item = T> {
-        self.high.chain(self.low)
+    pub(crate) fn into_messages(self) -> impl Iterator<Item = (Priority, T)> {
+        let high = self.high.map(|message| (Priority::High, message));
+        high.chain(self.low.map(|message| (Priority::Low, message)))
     }
 
     pub(crate) fn shrink(&mut self, slots: usize) {

@@ -44,7 +44,7 @@ impl<T> Queue<T> {
     }
 
     /// Visits all items, in order.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn visit(&self, look: impl Fn(&T)) {
         self.first.iter().for_each(&look);
         if !self.rest.is_empty() {
@@ -53,7 +53,7 @@ impl<T> Queue<T> {
     }
 
     /// Exchanges all items, and the buffers, with an empty queue.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn move_to(&mut self, empty: &mut Self) {
         if self.rest.capacity() == 0 && empty.rest.capacity() == 0 {
             // At most one item, and no buffer to exchange.

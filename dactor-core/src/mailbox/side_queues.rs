@@ -283,20 +283,27 @@ impl<T: Item> Mailbox<T> {
         throw_away(garbage);
     }
 
-    /// Removes all stashed and unstashed messages: the actor is ending.
+    /// The same without the priorities.
+    #[cfg(test)]
     pub(crate) fn empty_stash(&self) -> Queue<T> {
+        self.take_stash().map(|(_, message)| message).collect()
+    }
+
+    /// Removes all stashed and unstashed messages: the actor is ending.
+    pub(crate) fn take_stash(&self) -> Queue<(Priority, T)> {
         let mut garbage = Vec::new();
         let mut inner = self.lock();
         let Some(side_queues) = inner.side_queues_mut() else { return Queue::new() };
-        let returned = mem::replace(&mut side_queues.returned, [(); 3].map(|()| Queue::new()));
         let held = mem::take(&mut side_queues.held);
         (side_queues.held_withdrawn, side_queues.returned_withdrawn) = (0, 0);
-        let mut all: Queue<T> =
-            returned.into_iter().rev().flatten().chain(held.map(|(_, message)| message)).collect();
-        all.split_off(is_withdrawn, &mut garbage);
-        all.iter().for_each(mark_taken);
+        let returned = LANES.into_iter().flat_map(|lane| {
+            mem::take(&mut side_queues.returned[lane as usize]).map(move |message| (lane, message))
+        });
+        let mut all: Queue<_> = returned.chain(held).collect();
+        all.split_off(|(_, message)| is_withdrawn(message), &mut garbage);
+        all.iter().for_each(|(_, message)| mark_taken(message));
         drop(inner);
-        throw_away(garbage);
+        throw_away(garbage.into_iter().map(|(_, message)| message).collect());
         all
     }
 }

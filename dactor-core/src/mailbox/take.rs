@@ -58,7 +58,7 @@ impl<T: Item> Inner<T> {
         Some(popped)
     }
 
-    /// Accepts nothing any more, and wakes no cell.
+    /// Accepts no more messages, and wakes no cell.
     fn shut(&mut self) {
         (self.open, self.members) = (false, false);
         self.phase = Phase::Scheduled;
@@ -180,7 +180,7 @@ impl<T: Item> Mailbox<T> {
     }
 
     /// Closes for good, if nothing waits and nothing is stashed: most actors end so. `false` leaves it to
-    /// [`close`](Self::close). It may be called again after either.
+    /// [`take_rest`](Self::take_rest). It may be called again after either.
     pub(crate) fn close_if_empty(&self) -> bool {
         let mut inner = self.lock();
         let is_empty = inner.queue.is_empty() && inner.is_plain();
@@ -191,32 +191,36 @@ impl<T: Item> Mailbox<T> {
         is_empty
     }
 
-    /// Closes the mailbox and returns all messages that were never taken, or never admitted.
-    pub(crate) fn close(&self) -> Queue<T> {
+    /// Closes the mailbox and returns all messages that were never taken, or never admitted, with their priorities.
+    pub(crate) fn take_rest(&self) -> Queue<(Priority, T)> {
         let mut garbage = Vec::new();
         let mut inner = self.lock();
         inner.shut();
         inner.release_all();
         let tail = mem::take(&mut inner.queue);
-        let mut rest = match inner.chunks.take() {
-            Some(chunks) => chunks.into_items().chain(tail).collect(),
-            None => tail,
-        };
+        let chunks = inner.chunks.take().into_iter().flat_map(|chunks| chunks.into_items());
+        let mut rest: Queue<_> = chunks.chain(tail).map(|message| (Priority::Normal, message)).collect();
         for message in inner.lanes.take().into_iter().flat_map(|lanes| lanes.into_messages()) {
             rest.push_back(message);
         }
         let mut wakers = Vec::new();
-        for Admitted { message, waker, .. } in inner.bound.iter_mut().flat_map(|bound| bound.drain_waiters())
-        {
-            rest.push_back(message);
+        let line = inner.bound.iter_mut().flat_map(|bound| bound.drain_waiters());
+        for Admitted { message, waker, priority } in line {
+            rest.push_back((priority, message));
             wakers.extend(waker);
         }
-        rest.split_off(is_withdrawn, &mut garbage);
-        rest.iter().for_each(mark_taken);
+        rest.split_off(|(_, message)| is_withdrawn(message), &mut garbage);
+        rest.iter().for_each(|(_, message)| mark_taken(message));
         inner.withdrawn = 0;
         drop(inner);
         wakers.into_iter().for_each(Waker::wake);
-        throw_away(garbage);
+        throw_away(garbage.into_iter().map(|(_, message)| message).collect());
         rest
+    }
+
+    /// The same without the priorities.
+    #[cfg(test)]
+    pub(crate) fn close(&self) -> Queue<T> {
+        self.take_rest().map(|(_, message)| message).collect()
     }
 }

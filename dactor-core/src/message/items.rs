@@ -31,15 +31,14 @@ pub trait ItemSink: Send {
     /// # Errors
     ///
     /// [`DecodeFailed`](crate::ErrorKind::DecodeFailed), which ends the stream;
-    /// [`ConsumerGone`](crate::ErrorKind::ConsumerGone) when no items are wanted any more;
+    /// [`ConsumerGone`](crate::ErrorKind::ConsumerGone) when the consumer is gone;
     /// [`MailboxFull`](crate::ErrorKind::MailboxFull) when there was no [room](Self::poll_room) for it, which ends the stream, too.
     fn item(&mut self, payload: &[u8], codec: Codec) -> Result<()>;
 
     /// Ends the stream: finished, or cut short by this error.
     fn end(&mut self, end: Result<()>);
 
-    /// For how many more items there is room, when that is not `known`; a consumer that is gone wants none for ever:
-    /// `Ready(None)`.
+    /// For how many more items there is room, once it differs from `known`; `Ready(None)` when the consumer is gone.
     fn poll_room(&mut self, cx: &mut Context<'_>, known: usize) -> Poll<Option<usize>>;
 }
 

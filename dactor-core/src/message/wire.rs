@@ -39,7 +39,7 @@ impl<T> WireCodec<T> {
         Self { encode, decode }
     }
 
-    /// Appends the value to the buffer. What a failed attempt has written stays there.
+    /// Appends the value to the buffer. A failed attempt leaves its partial output there.
     ///
     /// # Errors
     ///

@@ -84,7 +84,7 @@ impl fmt::Display for PathAuthority {
     }
 }
 
-/// What is wrong with the system name or address of a path.
+/// Why the system name or address of a path is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AuthorityReason {
@@ -112,7 +112,7 @@ impl AuthorityError {
         Self { reason, position }
     }
 
-    /// What is wrong.
+    /// The reason.
     pub fn reason(&self) -> AuthorityReason {
         self.reason
     }

@@ -19,14 +19,14 @@ pub enum ActorPathError {
     InvalidSegment {
         /// Which segment.
         index: usize,
-        /// What is wrong with it.
+        /// Why it is invalid.
         error: SegmentError,
     },
     /// The escapes of a segment decode to something invalid.
     PercentDecode {
         /// Which segment.
         index: usize,
-        /// What is wrong with it.
+        /// Why it is invalid.
         error: SegmentError,
     },
     /// A `..` leads above the guardian.

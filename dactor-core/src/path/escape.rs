@@ -42,8 +42,8 @@ pub(crate) fn escaped_length(name: &str) -> usize {
     name.bytes().map(|byte| if is_plain(byte) { 1 } else { 3 }).sum()
 }
 
-/// The segment that stands for any text but the empty one: also for one that could not be the name of an actor, because it
-/// means something else in a path.
+/// Escapes any text but the empty one as a segment, also a text such as `..` that cannot be the name of an actor because it
+/// has another meaning in a path.
 pub(crate) fn escape_any(text: &str) -> Cow<'_, str> {
     match text {
         "." => Cow::Borrowed("~2E"),

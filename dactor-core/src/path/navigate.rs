@@ -108,6 +108,14 @@ impl ActorPath {
     }
 }
 
+impl ActorPath {
+    /// The same names and UID in another system.
+    pub fn in_system(&self, parts: &ActorPathParts) -> Result<Self, ActorPathError> {
+        let names: Names<'_> = self.names().collect();
+        canonical::assemble(parts.address(), &names, self.uid)
+    }
+}
+
 /// Validates an untrusted name below this guardian.
 pub(super) fn check_name(guardian: Option<Guardian>, name: &str) -> Result<PathSegment<'_>, SegmentError> {
     let is_generated =

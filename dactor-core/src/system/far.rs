@@ -3,16 +3,18 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use crate::base::origin;
+use crate::base::{current, origin};
 use crate::delivery::envelope::Envelope;
 use crate::delivery::envelope::lifecycle::Lifecycle;
 use crate::kernel::actor_core::place::FarPlace;
 use crate::kernel::actor_core::route::{FarRefused, FarRoute};
 use crate::kernel::actor_core::{ActorCore, ActorMeta, DynActor};
 use crate::mailbox::Mailbox;
+use crate::path::ActorPathParts;
+use crate::system::event::DeadLetterTarget;
 use crate::{
-    Actor, ActorPath, ActorRef, Context, Error, ErrorKind, IntoActor, Priority, Result, Spawn, StopReason,
-    System,
+    Actor, ActorPath, ActorRef, Context, Error, ErrorKind, IntoActor, Pid, Priority, Result, Spawn,
+    StopReason, System,
 };
 
 /// The ref to an actor that lives elsewhere, for use in `system`.
@@ -65,13 +67,23 @@ pub fn far_ended(system: &System, path: &ActorPath, reason: &StopReason) -> bool
     told
 }
 
+/// The paths of the actors at this address that `system` has refs to.
+pub fn far_paths(system: &System, address: &ActorPathParts) -> Vec<ActorPath> {
+    system.far().paths(address)
+}
+
 /// The path of the actor whose code runs on this thread: the sender of a message that a [`FarRoute`] is given.
 pub fn sender() -> Option<ActorPath> {
     origin::sender()
 }
 
-/// Gives a message to an actor of this process: one that came from elsewhere, or one for a virtual actor that is active here.
-/// Where the mailbox is full and makes senders wait, the message waits in line.
+/// The actor whose code runs on this thread.
+pub fn current() -> Option<Pid> {
+    Some(current::actor()).filter(|pid| *pid != Pid::NOBODY)
+}
+
+/// Gives a message to an actor of this process: a message from another process, or for a virtual actor that is active here.
+/// If the mailbox is full and blocks, the message waits in line.
 ///
 /// # Errors
 ///
@@ -88,6 +100,21 @@ pub fn deliver<A: Actor>(
 /// Answers for a message to `actor` that is not going to be handled: it is a dead letter, and its asker gets the error.
 pub fn refuse<A: Actor>(actor: &ActorRef<A>, envelope: Envelope<A>, error: &Error) {
     actor.core.dead_letter(envelope, error);
+}
+
+/// What dead letters call a message whose type is not known here.
+const FROM_ELSEWHERE: &str = "(from another process)";
+
+/// Reports a message that did not get to the actor at this path, and whose type is not known here, as a dead letter.
+pub fn lost(system: &System, target: &ActorPath, error: &Error) {
+    let to = || DeadLetterTarget::Actor(target.clone());
+    system.events().lost(to, FROM_ELSEWHERE, error, || None);
+}
+
+/// The error of a message that no handler can have had, whatever its kind says.
+#[must_use]
+pub fn unhandled(error: Error) -> Error {
+    error.unhandled()
 }
 
 /// A spawn of a child of `parent`, as [`Context::spawn`] makes it in the code of the parent.
@@ -108,7 +135,7 @@ pub fn lifecycle<A: Actor>(ctx: &Context<A>) -> Option<&(dyn Any + Send + Sync)>
     ctx.lifecycle().map(|lifecycle| lifecycle.as_any())
 }
 
-/// Whether the actors of the system are being shut down: nothing is spawned any more.
+/// Whether the actors of the system are being shut down: spawning fails from then on.
 pub fn is_shutting_down(system: &System) -> bool {
     system.registry().is_closed()
 }

@@ -57,7 +57,7 @@ impl System {
     /// | `killed` | all actors killed during the shutdown, by any caller |
     /// | `could not be killed` | actors still running, because their code never reached an await |
     /// | `failed` | actors that failed during the shutdown, including those whose `on_stop` returned an error |
-    /// | `lost messages` | not actors: how many messages were accepted but not handled, or sent by a busy actor to one that no longer accepted them |
+    /// | `lost messages` | not actors: how many messages were accepted but not handled, or sent by a busy actor to an actor that no longer accepted them |
     /// | `phase` | a task of a phase that was not done |
     /// | `second signal` | how many actors a second signal found: see [`shutdown_on_signals`](Self::shutdown_on_signals) |
     ///

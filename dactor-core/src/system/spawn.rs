@@ -2,7 +2,7 @@ use std::fmt;
 use std::future::Future;
 use std::mem;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -37,6 +37,9 @@ enum Stage<A: Actor> {
     Starting(Starting<A>),
     Over,
 }
+
+/// No interceptors, where an actor needs to have some.
+static NO_INBOUND: LazyLock<Arc<[Arc<dyn Inbound>]>> = LazyLock::new(|| Arc::new([]));
 
 /// The configuration of a spawn.
 struct Plan<A: Actor> {
@@ -261,9 +264,10 @@ impl<A: Actor> Plan<A> {
         let Some(factory) = self.factory.take() else { unreachable!("a spawn registers once") };
         let mut inbound = extend(self.system.inbound(), mem::take(&mut self.inbound));
         let lifecycle = self.lifecycle.take();
-        if lifecycle.is_some() {
+        if let Some(lifecycle) = &lifecycle {
+            lifecycle.starting(core.meta.pid());
             // A message asks for its lifecycle only where it has interceptors, if only none.
-            inbound.get_or_insert_with(|| Arc::new([]));
+            inbound.get_or_insert_with(|| NO_INBOUND.clone());
         }
         let options = mem::take(&mut self.options);
         let future =
@@ -309,6 +313,24 @@ impl<A: Actor> Starting<A> {
     }
 }
 
+impl<A: Actor> Starting<A> {
+    #[cfg(not(all(feature = "testkit", feature = "wire")))]
+    fn spawned(&self) -> ActorRef<A> {
+        ActorRef::of(self.core.clone())
+    }
+
+    /// The test kit may let the refs to top-level actors lead through a link.
+    #[cfg(all(feature = "testkit", feature = "wire"))]
+    fn spawned(&self) -> ActorRef<A> {
+        let meta = &self.core.meta;
+        if meta.guardian() != Guardian::User || meta.parent().is_some() {
+            return ActorRef::of(self.core.clone());
+        }
+        let core = meta.system().far().spawned(self.core.clone());
+        ActorRef::known(core).unwrap_or_else(|| ActorRef::of(self.core.clone()))
+    }
+}
+
 /// Why an actor ended instead of starting.
 pub(super) fn start_failure(reason: Option<&StopReason>) -> Error {
     let error = Error::new(ErrorKind::StartFailed);
@@ -344,7 +366,7 @@ impl<A: Actor> Future for Spawn<A> {
             start.waits(starting.core.meta.pid(), cx.waker());
             return Poll::Pending;
         };
-        let spawned = spawned.map(|()| ActorRef::of(starting.core.clone()));
+        let spawned = spawned.map(|()| starting.spawned());
         self.stage = Stage::Over;
         Poll::Ready(spawned)
     }

@@ -83,8 +83,8 @@ impl System {
         &self.inner.parts
     }
 
-    /// Which system of those that have used its address this is: two that are built one after the other, in one process
-    /// or in two, have different ones, and the later one has the greater (by the clock of the machine).
+    /// The incarnation of the system: two systems that are built one after the other at one address, in one process
+    /// or in two, have different incarnations, and the later one has the greater (by the clock of the machine).
     pub fn incarnation(&self) -> u64 {
         self.inner.incarnation
     }

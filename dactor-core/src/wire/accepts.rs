@@ -214,6 +214,9 @@ pub trait AnyAccepts: Send + Sync {
     /// The name of the actor's type in other processes.
     fn actor_type(&self) -> &'static str;
 
+    /// Whether they accept a message with this wire name.
+    fn accepts_name(&self, name: &str) -> bool;
+
     /// A [`Recipient`] of the message with this type id, if the actor is of this type and accepts it.
     #[doc(hidden)]
     fn recipient_of(&self, actor: &AnyActorRef, message: TypeId) -> Option<Box<dyn Any>>;
@@ -222,6 +225,10 @@ pub trait AnyAccepts: Send + Sync {
 impl<A: Actor> AnyAccepts for Accepts<A> {
     fn actor_type(&self) -> &'static str {
         self.actor
+    }
+
+    fn accepts_name(&self, name: &str) -> bool {
+        self.messages.contains_key(name)
     }
 
     fn recipient_of(&self, actor: &AnyActorRef, message: TypeId) -> Option<Box<dyn Any>> {

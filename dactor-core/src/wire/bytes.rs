@@ -6,52 +6,62 @@ use crate::{Error, ErrorKind, Result};
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
-    at: usize,
+    rest: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+        Self { bytes, rest: bytes }
     }
 
     #[inline]
     pub(super) fn byte(&mut self, what: &'static str) -> Result<u8> {
-        let Some(&byte) = self.bytes.get(self.at) else { return Err(self.invalid(what, "is missing")) };
-        self.at += 1;
+        let Some((&byte, rest)) = self.rest.split_first() else {
+            return Err(self.invalid(what, "is missing"));
+        };
+        self.rest = rest;
         Ok(byte)
     }
 
     #[inline]
     pub(super) fn take(&mut self, length: usize, what: &'static str) -> Result<&'a [u8]> {
-        let rest = &self.bytes[self.at..];
-        if rest.len() < length {
+        let Some((taken, rest)) = self.rest.split_at_checked(length) else {
             return Err(self.invalid(what, "is cut short"));
-        }
-        self.at += length;
-        Ok(&rest[..length])
+        };
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    #[inline]
+    pub(super) fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N]> {
+        let Some((taken, rest)) = self.rest.split_first_chunk() else {
+            return Err(self.invalid(what, "is cut short"));
+        };
+        self.rest = rest;
+        Ok(*taken)
     }
 
     #[inline]
     pub(super) fn u16(&mut self, what: &'static str) -> Result<u16> {
-        let mut digits = [0; 2];
-        digits.copy_from_slice(self.take(2, what)?);
-        Ok(u16::from_le_bytes(digits))
+        self.array(what).map(u16::from_le_bytes)
     }
 
     #[inline]
     pub(super) fn u64(&mut self, what: &'static str) -> Result<u64> {
-        let mut digits = [0; 8];
-        digits.copy_from_slice(self.take(8, what)?);
-        Ok(u64::from_le_bytes(digits))
+        self.array(what).map(u64::from_le_bytes)
     }
 
-    /// A number in groups of seven bits, lowest first. A number has one form: one that is longer than it need be is refused.
+    /// A number in groups of seven bits, lowest first. A number has one form: a longer encoding of it is refused.
     #[inline]
     pub(super) fn number(&mut self, what: &'static str) -> Result<u64> {
-        match self.bytes.get(self.at) {
-            Some(&small) if small < 0x80 => {
-                self.at += 1;
+        match *self.rest {
+            [small @ 0..0x80, ref rest @ ..] => {
+                self.rest = rest;
                 Ok(small.into())
+            }
+            [low, high @ 1..0x80, ref rest @ ..] => {
+                self.rest = rest;
+                Ok(u64::from(low & 0x7f) | (u64::from(high) << 7))
             }
             _ => self.large_number(what),
         }
@@ -97,33 +107,28 @@ impl<'a> Reader<'a> {
     }
 
     /// All that has not been read.
+    #[inline]
     pub(super) fn rest(&mut self) -> &'a [u8] {
-        let rest = &self.bytes[self.at..];
-        self.at = self.bytes.len();
-        rest
+        std::mem::take(&mut self.rest)
     }
 
     /// What has been read since the reader was here.
     pub(super) fn since(&self, at: usize) -> &'a [u8] {
-        &self.bytes[at..self.at]
+        &self.bytes[at..self.at()]
     }
 
     pub(super) fn at(&self) -> usize {
-        self.at
+        self.bytes.len() - self.rest.len()
     }
 
     pub(super) fn end(&self, what: &'static str) -> Result<()> {
-        if self.at == self.bytes.len() {
-            Ok(())
-        } else {
-            Err(self.invalid(what, "is followed by more bytes"))
-        }
+        if self.rest.is_empty() { Ok(()) } else { Err(self.invalid(what, "is followed by more bytes")) }
     }
 
     #[cold]
     pub(super) fn invalid(&self, what: &'static str, because: &'static str) -> Error {
         let because = format!("{what} {because}");
-        Error::new(ErrorKind::InvalidFrame).with("because", because).with("at byte", self.at)
+        Error::new(ErrorKind::InvalidFrame).with("because", because).with("at byte", self.at())
     }
 }
 
@@ -137,7 +142,44 @@ pub(super) fn write_number(mut number: u64, out: &mut Vec<u8>) {
     out.push(number as u8);
 }
 
-/// A text behind its length in one byte: what is longer has been refused, or is cut by the caller.
+/// The first bytes of a frame, written at once.
+pub(super) struct Head {
+    bytes: [u8; 32],
+    length: usize,
+}
+
+impl Head {
+    #[inline]
+    pub(super) fn new() -> Self {
+        Self { bytes: [0; 32], length: 0 }
+    }
+
+    /// Those beyond 32 are passed over: no frame has so many.
+    #[inline]
+    pub(super) fn push(&mut self, byte: u8) {
+        if let Some(next) = self.bytes.get_mut(self.length) {
+            *next = byte;
+            self.length += 1;
+        }
+    }
+
+    /// See [`Reader::number`].
+    #[inline]
+    pub(super) fn number(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.push(number as u8);
+    }
+
+    #[inline]
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.bytes[..self.length]);
+    }
+}
+
+/// A text behind its length in one byte. The caller has refused or shortened a longer text.
 #[inline]
 pub(super) fn write_short(text: &str, out: &mut Vec<u8>) {
     let text = cut(text, u8::MAX.into());
@@ -153,7 +195,7 @@ pub(super) fn write_long(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// The first bytes of a text, at the most so many.
+/// The text, shortened to at most `bytes` bytes.
 #[inline]
 pub(super) fn cut(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {

@@ -36,8 +36,23 @@ pub trait Carrier: Send + Sync + 'static {
     /// A correlation id that no request has which waits.
     fn next_correlation(&self) -> u64;
 
+    /// An empty buffer for a frame. A carrier that gets its buffers back may keep them.
+    fn buffer(&self) -> Vec<u8> {
+        Vec::with_capacity(128)
+    }
+
+    /// Whether a frame of this length may leave. It is asked last: what it refuses goes back to its sender whole.
+    ///
+    /// # Errors
+    ///
+    /// [`EncodeFailed`](ErrorKind::EncodeFailed) when it is too long, [`Overloaded`](ErrorKind::Overloaded) when too much waits.
+    fn fits(&self, bytes: usize) -> Result<()> {
+        let _ = bytes;
+        Ok(())
+    }
+
     /// Keeps an ask until its answer comes, then sends its frame, then lets its streams flow: no frame of a stream may
-    /// overtake the request. It cannot be refused any more: an ask whose frame is lost fails later.
+    /// overtake the request. It is too late to refuse the ask: if its frame is lost, it fails later.
     fn send_ask(&self, frame: Vec<u8>, correlation: u64, ask: Arc<dyn FarAsk>, streams: FarStreams);
 
     /// Sends the frame of a message that was told.
@@ -140,10 +155,11 @@ impl FrameRoute {
             None if mode.has_caller() => Body::Request(call),
             None => Body::OneWay(call),
         };
-        let (correlation, mut frame) = (self.carrier.next_correlation(), Vec::with_capacity(128));
+        let (correlation, mut frame) = (self.carrier.next_correlation(), self.carrier.buffer());
         Frame { correlation, body }.encode(&mut frame)?;
         let _scope = enter(scope);
         envelope.encode(self.carrier.codec(), &mut frame)?;
+        self.carrier.fits(frame.len()).map_err(|error| error.with("message", envelope.message_type()))?;
         Ok((correlation, frame))
     }
 }

@@ -6,8 +6,8 @@ use std::error::Error as StdError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::wire::depth::check;
 use crate::wire::scope::take_failure;
+use crate::wire::unpack;
 use crate::{Codec, Error, ErrorKind, Message, Result, StreamWire, Wire, WireCodec};
 
 impl<T: Serialize + DeserializeOwned> WireCodec<T> {
@@ -50,10 +50,7 @@ fn encode<T: Serialize>(value: &T, codec: Codec, buffer: &mut Vec<u8>) -> Result
 
 fn decode<T: DeserializeOwned>(payload: &[u8], codec: Codec) -> Result<T> {
     match codec {
-        Codec::MessagePack => {
-            check(payload).map_err(|error| cannot_decode::<T>(codec, error))?;
-            rmp_serde::from_slice(payload).map_err(|error| cannot_decode::<T>(codec, error))
-        }
+        Codec::MessagePack => unpack::from_slice(payload).map_err(|error| cannot_decode::<T>(codec, error)),
         Codec::Json => serde_json::from_slice(payload).map_err(|error| cannot_decode::<T>(codec, error)),
     }
 }

@@ -19,10 +19,10 @@ use crate::{Error, ErrorKind, Result};
 const HANDLED: u8 = 1;
 const RETRY_AFTER: u8 = 2;
 
-/// So many pairs of context, and so many causes, travel.
+/// The maximum number of context pairs, and of causes, in an encoded error.
 const MAX_CONTEXT: usize = 64;
 const MAX_CAUSES: usize = 16;
-/// So many bytes of a value or of a cause travel.
+/// The maximum length of a context value or a cause in an encoded error, in bytes.
 const MAX_TEXT: usize = 4 * 1024;
 
 /// The name of a kind that this version does not know.
@@ -65,7 +65,7 @@ fn shown(cause: &(dyn StdError + 'static)) -> String {
 ///
 /// # Errors
 ///
-/// [`InvalidFrame`](ErrorKind::InvalidFrame), which says what is wrong, and where.
+/// [`InvalidFrame`](ErrorKind::InvalidFrame), which names the mistake and its position.
 pub fn decode_error(payload: &[u8]) -> Result<Error> {
     let mut reader = Reader::new(payload);
     let name = reader.short_text("the kind of an error")?;

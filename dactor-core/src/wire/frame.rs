@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Numbers are in groups of seven bits, lowest first. A text is behind its length, in one byte for names and in two for
-//! paths and header values. The flags say what is there:
+//! paths and header values. The flags say which fields are present:
 //!
 //! | bits | meaning |
 //! | --- | --- |
@@ -80,10 +80,10 @@ pub enum Body<'a> {
     Credit {
         /// Where it goes: to the sender of the items.
         to: Party,
-        /// For so many.
+        /// The number of additional items.
         items: u32,
     },
-    /// The caller does not wait any more, or no more items are wanted.
+    /// The caller has given up, or the consumer of the items is gone.
     Cancel {
         /// Where it goes.
         to: Party,
@@ -101,7 +101,7 @@ pub struct Call<'a> {
     pub sender: Option<&'a str>,
     /// The lane that it travels in.
     pub priority: Priority,
-    /// When its answer is of no use any more, from now: clocks of different machines differ.
+    /// The time until its deadline, relative to now: clocks of different machines differ.
     pub time_left: Option<Duration>,
     /// How often it was passed on to another process: a carrier ends circles with it.
     pub forwards: u8,
@@ -129,7 +129,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The actor that a message is for. The texts are as they came: whoever resolves them parses them.
+/// The actor that a message is for. The texts are as received; they are parsed when they are resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target<'a> {
     /// The actor at a path, in a particular incarnation or in any.
@@ -182,6 +182,15 @@ impl StreamKind {
             Self::Transform => Mode::Transform,
         }
     }
+}
+
+/// The sender of an encoded message. One without a sender is not decoded.
+pub(crate) fn sender_of(frame: &[u8]) -> Option<&str> {
+    let flags = frame.get(2).copied().unwrap_or_default();
+    if flags & flags::SENDER == 0 {
+        return None;
+    }
+    Frame::decode(frame).ok().and_then(|frame| frame.body.call()?.sender)
 }
 
 impl<'a> Body<'a> {

@@ -6,10 +6,10 @@
 //! [`Envelope`](crate::spi::Envelope) of a message at one end, writes a frame, and opens it with [`Accepts`] at the other.
 
 mod accepts;
+pub mod association;
 mod bytes;
 mod carrier;
 mod codec;
-mod depth;
 mod error;
 mod frame;
 mod headers;
@@ -17,10 +17,11 @@ mod opening;
 mod remote;
 pub mod scope;
 mod served;
+mod unpack;
 
 pub use accepts::{Accepts, AnyAccepts};
+pub use association::Association;
 pub use carrier::{Carrier, Elsewhere, far_actor, far_recipient};
-pub use depth::MAX_DEPTH;
 pub use error::{decode_error, encode_error};
 pub use frame::{Body, Call, Frame, Party, StreamKind, Target, VERSION};
 pub use headers::{EncodedHeaders, HeaderDecoders, MAX_HEADERS, RawHeaders};
@@ -28,6 +29,7 @@ pub use opening::{Arriving, CancelAsk, Opened, deliver};
 pub use remote::Remote;
 pub use scope::{WantedRef, WireScope};
 pub use served::{Served, Taken};
+pub use unpack::MAX_DEPTH;
 
 #[cfg(test)]
 mod tests;

@@ -27,7 +27,7 @@ pub struct Arriving<'a> {
     pub codec: Codec,
     /// What travels beside it.
     pub headers: Headers,
-    /// When its answer is of no use any more.
+    /// Its deadline.
     pub deadline: Option<Instant>,
     /// Where its answer goes. None for a message that was told.
     pub reply_to: Option<ReplyTo>,

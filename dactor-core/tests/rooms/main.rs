@@ -84,7 +84,7 @@ fn every_folder_is_a_room() {
         assert!(rooms.contains(room), "src/{room} has no modules");
     }
     let top: Vec<_> = rooms.iter().filter(|room| !ROOMS.contains(&room.as_str())).collect();
-    assert_eq!(top, ["interceptors", "spi", "testkit", "wire"], "what is above the rooms");
+    assert_eq!(top, ["interceptors", "spi", "testkit", "wire"], "the modules above the rooms");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 use crate::OpenError;
 use crate::files::{Files, Header};
 use crate::schema::{LEASE, STATE, Schema};
+use crate::sql::restrict;
 
 /// The pause between two attempts to get a lock of SQLite. Its built-in pauses grow up to 100 ms and let others starve.
 const BUSY_PAUSE: Duration = Duration::from_micros(300);
@@ -32,15 +33,16 @@ fn connect_with(path: &Path, busy_limit: Duration, flags: OpenFlags) -> rusqlite
         std::thread::sleep(BUSY_PAUSE);
         start.elapsed() < busy_limit
     }))?;
-    connection.set_prepared_statement_cache_capacity(32);
+    connection.set_prepared_statement_cache_capacity(128);
     connection.pragma_update(None, "trusted_schema", false)?;
     Ok(connection)
 }
 
 /// A connection for reading only.
 pub(crate) fn connect_reader(path: &Path, busy_limit: Duration) -> rusqlite::Result<Connection> {
-    let connection = connect(path, busy_limit)?;
+    let mut connection = connect(path, busy_limit)?;
     connection.pragma_update(None, "query_only", true)?;
+    restrict(&mut connection)?;
     Ok(connection)
 }
 
@@ -50,7 +52,8 @@ pub(crate) fn connect_writer(
     busy_limit: Duration,
     max_pages: Option<u32>,
 ) -> rusqlite::Result<Connection> {
-    let connection = connect(path, busy_limit)?;
+    let mut connection = connect(path, busy_limit)?;
+    restrict(&mut connection)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     connection.pragma_update(None, "cache_size", -CACHE_KIB)?;

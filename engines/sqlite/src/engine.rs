@@ -5,11 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bytes::Bytes;
 use dactor_engine::{
-    Claim, ClaimToken, Directory, Engine, EntityId, ErrorKind, Etag, Eviction, Generation, Member,
-    MemberChange, Membership, NodeId, Opened, Operation, Page, Placement, PlacementChange, Publisher,
-    StateStore, StorageError, Stored, Watch,
+    Claim, ClaimToken, Directory, Engine, EntityId, ErrorKind, Eviction, Generation, Member, MemberChange,
+    Membership, NodeId, Operation, Placement, PlacementChange, Publisher, StorageError, Watch,
 };
 use rusqlite::Connection;
 
@@ -106,6 +104,10 @@ impl Sqlite {
         Ok(Self { inner: Arc::new(inner) })
     }
 
+    pub(crate) fn largest_state(&self) -> usize {
+        self.inner.largest_state
+    }
+
     /// The settings of the connection that writes the states, as SQLite reports them.
     pub async fn settings(&self) -> Result<Settings, StorageError> {
         match self.inner.writer.run(Request::Settings, &"settings").await? {
@@ -121,7 +123,7 @@ impl Sqlite {
         result.map_err(|fault| fault.on(Operation::Read, &"lease settings"))
     }
 
-    async fn read_state<T: Send + 'static>(
+    pub(crate) async fn read_state<T: Send + 'static>(
         &self,
         operation: Operation,
         id: &(impl fmt::Display + Sync),
@@ -146,7 +148,7 @@ impl Sqlite {
         result.map_err(|fault| fault.on(operation, id))
     }
 
-    /// Removes tombstones that are of no use any more.
+    /// Removes expired tombstones.
     async fn prune(&self) -> Result<(), StorageError> {
         let (operation, what) = (Operation::Join, "tombstones");
         let late = ErrorKind::Unavailable;
@@ -161,7 +163,11 @@ impl Sqlite {
         Ok(())
     }
 
-    async fn write(&self, request: Request, id: &EntityId) -> Result<(), StorageError> {
+    pub(crate) async fn request(&self, request: Request, id: &EntityId) -> Result<Reply, StorageError> {
+        self.inner.writer.run(request, id).await
+    }
+
+    pub(crate) async fn write(&self, request: Request, id: &EntityId) -> Result<(), StorageError> {
         let operation = request.operation();
         match self.inner.writer.run(request, id).await? {
             Reply::Written => Ok(()),
@@ -185,7 +191,7 @@ impl Sqlite {
     }
 }
 
-fn unexpected(operation: Operation, id: &impl fmt::Display, reply: &Reply) -> StorageError {
+pub(crate) fn unexpected(operation: Operation, id: &impl fmt::Display, reply: &Reply) -> StorageError {
     StorageError::new(ErrorKind::Serialization, operation)
         .on(id)
         .because(format!("the answer belongs to another request: {reply:?}"))
@@ -199,7 +205,7 @@ impl fmt::Debug for Sqlite {
 
 impl From<Sqlite> for Engine {
     fn from(sqlite: Sqlite) -> Self {
-        Engine::new(Arc::new(sqlite))
+        Engine::with_sql(Arc::new(sqlite))
     }
 }
 
@@ -314,66 +320,5 @@ impl Membership for Sqlite {
         self.ensure_watcher(namespace)?;
         let namespace: Box<str> = namespace.into();
         Ok(self.inner.members.watch(move |change| *change.namespace == *namespace))
-    }
-}
-
-#[async_trait]
-impl StateStore for Sqlite {
-    async fn open(
-        &self,
-        id: &EntityId,
-        generation: Generation,
-        token: ClaimToken,
-    ) -> Result<Opened, StorageError> {
-        match self.inner.writer.run(Request::Open { id: id.clone(), generation, token }, id).await? {
-            Reply::Opened(opened) => Ok(opened),
-            other => Err(unexpected(Operation::Open, id, &other)),
-        }
-    }
-
-    async fn save(
-        &self,
-        id: &EntityId,
-        generation: Generation,
-        read: Option<Etag>,
-        new: Etag,
-        body: Bytes,
-    ) -> Result<(), StorageError> {
-        let largest = self.inner.largest_state;
-        if body.len() > largest {
-            let text = format!("{} bytes; the limit is {largest}", body.len());
-            return Err(StorageError::new(ErrorKind::TooLarge, Operation::Save).on(id).because(text));
-        }
-        self.write(Request::Write { id: id.clone(), generation, read, new, body: Some(body) }, id).await
-    }
-
-    async fn clear(
-        &self,
-        id: &EntityId,
-        generation: Generation,
-        read: Option<Etag>,
-        new: Etag,
-    ) -> Result<(), StorageError> {
-        self.write(Request::Write { id: id.clone(), generation, read, new, body: None }, id).await
-    }
-
-    async fn read(&self, id: &EntityId) -> Result<Option<Stored>, StorageError> {
-        let entity = id.clone();
-        self.read_state(Operation::Read, id, move |state| reader::read(state, &entity)).await
-    }
-
-    async fn list(
-        &self,
-        namespace: &str,
-        actor_type: &str,
-        after: Option<&str>,
-        limit: usize,
-    ) -> Result<Page, StorageError> {
-        let id = format!("{namespace}::{actor_type}");
-        let (namespace, actor_type) = (namespace.to_owned(), actor_type.to_owned());
-        let after = after.map(str::to_owned);
-        let list =
-            move |state: &Connection| reader::list(state, &namespace, &actor_type, after.as_deref(), limit);
-        self.read_state(Operation::List, &id, list).await
     }
 }

@@ -3,7 +3,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use dactor_engine::{ErrorKind, Operation, StorageError};
+use dactor_engine::{ErrorKind, FailedStatement, Operation, StorageError};
 use rusqlite::ErrorCode;
 
 /// Why a database cannot be opened. Nothing was changed.
@@ -131,12 +131,13 @@ pub(crate) struct Fault {
     kind: ErrorKind,
     transient: bool,
     text: String,
+    statement: Option<FailedStatement>,
 }
 
 impl Fault {
     pub(crate) fn new(kind: ErrorKind, text: impl Into<String>) -> Self {
         let transient = matches!(kind, ErrorKind::Unavailable | ErrorKind::UnknownOutcome);
-        Self { kind, transient, text: text.into() }
+        Self { kind, transient, text: text.into(), statement: None }
     }
 
     pub(crate) fn permanent(mut self) -> Self {
@@ -144,13 +145,21 @@ impl Fault {
         self
     }
 
+    pub(crate) fn in_statement(mut self, statement: FailedStatement) -> Self {
+        self.statement = Some(statement);
+        self
+    }
+
     /// The commit failed: it may have reached the disk.
     pub(crate) fn into_unknown(self) -> Self {
-        Self { kind: ErrorKind::UnknownOutcome, transient: true, text: self.text }
+        Self { kind: ErrorKind::UnknownOutcome, transient: true, ..self }
     }
 
     pub(crate) fn on(&self, operation: Operation, id: &impl fmt::Display) -> StorageError {
-        let error = StorageError::new(self.kind, operation).on(id).transient(self.transient);
+        let mut error = StorageError::new(self.kind, operation).on(id).transient(self.transient);
+        if let Some(statement) = &self.statement {
+            error = error.in_statement(statement.clone());
+        }
         if self.text.is_empty() { error } else { error.because(&*self.text) }
     }
 }
@@ -164,7 +173,7 @@ impl From<ErrorKind> for Fault {
 impl From<rusqlite::Error> for Fault {
     fn from(error: rusqlite::Error) -> Self {
         let text = error.to_string();
-        let fault = |kind, transient| Self { kind, transient, text: text.clone() };
+        let fault = |kind, transient| Self { kind, transient, text: text.clone(), statement: None };
         match &error {
             rusqlite::Error::FromSqlConversionFailure(..)
             | rusqlite::Error::IntegralValueOutOfRange(..)
@@ -173,6 +182,8 @@ impl From<rusqlite::Error> for Fault {
                 Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                     fault(ErrorKind::Unavailable, true)
                 }
+                // The engine's own statements violate no constraint.
+                Some(ErrorCode::ConstraintViolation) => fault(ErrorKind::Statement, false),
                 Some(ErrorCode::TooBig) => fault(ErrorKind::TooLarge, false),
                 Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure | ErrorCode::OutOfMemory) => {
                     fault(ErrorKind::Io, true)

@@ -77,7 +77,7 @@ fn synced<T>(
 }
 
 impl Leases {
-    /// A proof that the node cannot run any more.
+    /// Whether there is a proof that the process of the node has ended.
     fn is_gone(&self, row: &MemberRow) -> bool {
         row.machine.boot != self.machine.boot || self.alive.is_gone(row.node.incarnation())
     }

@@ -39,6 +39,12 @@
 //!   [`Gone`](dactor_engine::MemberState::Gone), and so is one whose process has ended: a process holds a lock on a file
 //!   in `alive` for each of its nodes.
 //!
+//! # SQL of the application
+//!
+//! Tables of the application are in `state.db` too: [`FencedSql`](dactor_engine::FencedSql). A save with statements is in a
+//! savepoint of its own inside the group commit. The statements cannot end the transaction, and cannot use `PRAGMA`,
+//! `ATTACH`, temporary or virtual tables, or change the tables `directory`, `state` and `pair`.
+//!
 //! A network file system is refused: neither WAL nor these locks work there. Processes on one machine must be in one
 //! time namespace.
 //!
@@ -57,6 +63,8 @@ mod machine;
 mod reader;
 mod requests;
 mod schema;
+mod sql;
+mod store;
 mod watcher;
 mod worker;
 mod writer;

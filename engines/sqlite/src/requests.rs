@@ -1,15 +1,19 @@
 //! The statements on `state.db`, each inside the writer's transaction.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use dactor_engine::decide::{self, ClaimDecision, OpenDecision, PlacementRow, Standing};
 use dactor_engine::{
     Claim, ClaimToken, EntityId, ErrorKind, Etag, Generation, Incarnation, NodeId, Opened, Operation,
+    Statement,
 };
 use rusqlite::types::{FromSqlError, Type};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::engine::Settings;
 use crate::error::Fault;
+use crate::sql;
 
 /// A request to the writer.
 #[derive(Debug)]
@@ -35,6 +39,7 @@ pub(crate) enum Request {
         read: Option<Etag>,
         new: Etag,
         body: Option<Bytes>,
+        also: Arc<[Statement]>,
     },
     /// Which of these nodes own nothing.
     Unowned(Vec<Incarnation>),
@@ -75,8 +80,9 @@ impl Request {
             Self::Claim { id, node, token } => claim(state, leases, id, node, *token),
             Self::Release { id, generation } => release(state, id, *generation),
             Self::Open { id, generation, token } => open(state, id, *generation, *token),
-            Self::Write { id, generation, read, new, body } => {
-                write(state, id, (*generation, *read, *new), body.as_deref())
+            Self::Write { id, generation, read, new, body, also } => {
+                let save = || write(state, id, (*generation, *read, *new), body.as_deref());
+                if also.is_empty() { save() } else { sql::save_with(state, save, also) }
             }
             Self::Unowned(nodes) => unowned(state, nodes),
             Self::Settings => Settings::read(state).map(|settings| Ok(Reply::Settings(settings))),

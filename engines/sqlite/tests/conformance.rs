@@ -18,6 +18,10 @@ impl EngineSubject for OnSqlite {
         "sqlite"
     }
 
+    fn has_sql(&self) -> bool {
+        true
+    }
+
     fn store(&self) -> Arc<dyn TestStore> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!("conformance-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));

@@ -1,6 +1,7 @@
 //! Deliberately broken engines: each is the memory engine with one flaw, and each must fail the rules that name it.
 
 mod protocol;
+mod sql;
 mod wrapper;
 
 use std::sync::Arc;
@@ -10,6 +11,8 @@ use dactor_engine::{Engine, ManualClock, Memory};
 use super::subject::SharedStore;
 use super::{EngineSubject, TestStore};
 use protocol::FlawedProtocol;
+pub use sql::BROKEN_SQL;
+pub(crate) use sql::BrokenSql;
 use wrapper::{Flawed, FlawedStore};
 
 /// An engine with one flaw.
@@ -17,7 +20,7 @@ use wrapper::{Flawed, FlawedStore};
 pub struct BrokenEngine {
     /// The name, which rules refer to.
     pub name: &'static str,
-    /// What is wrong with it.
+    /// Its defect.
     pub what: &'static str,
 }
 

@@ -98,7 +98,7 @@ fn answered(model: &Model<'_>, record: &MessageRecord) -> Option<String> {
         Err(ErrorKind::Stopped) if record.handled() == 0 => {
             record.dead.len() == 1 || model.specs.get(&record.to).is_some_and(|spec| spec.inbound.is_some())
         }
-        Err(ErrorKind::Stopped) => ended(HandlerEnd::Cut),
+        Err(ErrorKind::Stopped) => ended(HandlerEnd::Interrupted),
         Err(ErrorKind::MailboxFull | ErrorKind::Overloaded) => record.dead.len() == 1 || passed_on,
         Err(ErrorKind::AskedItself) => {
             [Sender::Actor, Sender::Read, Sender::Hook].iter().any(|sender| record.by == sender(record.to))

@@ -22,7 +22,7 @@ fn takes_room(record: &MessageRecord) -> bool {
 fn exceeded(model: &Model<'_>, actor: usize, records: &[&MessageRecord]) -> Option<String> {
     let (capacity, _) = model.specs.get(&actor)?.bounded?;
     // The current message is recorded shortly after it was taken from the mailbox.
-    // One that waits for reads has been taken, too.
+    // A write that waits for reads has been taken, too.
     let reads = records.iter().any(|record| record.sharing != Sharing::Exclusive);
     let exact = model.is_exact() && model.specs[&actor].inbound.is_none() && !reads;
     let most = if exact { capacity } else { capacity + 1 };

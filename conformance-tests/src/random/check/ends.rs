@@ -28,9 +28,12 @@ fn killed(model: &Model<'_>) -> Option<String> {
                     return None;
                 }
                 // Its spawn was dropped, or it ended itself while starting.
-                Observation::Hook { actor: of, which: HookKind::Start, moment: HookMoment::Cut, .. }
-                    if concerns(of) =>
-                {
+                Observation::Hook {
+                    actor: of,
+                    which: HookKind::Start,
+                    moment: HookMoment::Interrupted,
+                    ..
+                } if concerns(of) => {
                     return None;
                 }
                 Observation::Signal { to, .. } if concerns(to) => {}

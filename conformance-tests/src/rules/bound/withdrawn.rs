@@ -38,32 +38,32 @@ const OVERFLOWS: [Overflow; 4] =
 
 /// How an asker gives up.
 #[derive(Debug, Clone, Copy)]
-enum Way {
+enum GiveUp {
     DropPending,
     DropAsk,
     Cancel,
     Timeout,
 }
 
-const WAYS: [Way; 4] = [Way::DropPending, Way::DropAsk, Way::Cancel, Way::Timeout];
+const WAYS: [GiveUp; 4] = [GiveUp::DropPending, GiveUp::DropAsk, GiveUp::Cancel, GiveUp::Timeout];
 
 /// Asks a busy actor and gives up.
-async fn give_up(rule: &RuleContext, actor: &ActorRef<Worker>, way: Way, priority: Priority) {
+async fn give_up(rule: &RuleContext, actor: &ActorRef<Worker>, way: GiveUp, priority: Priority) {
     let mut asked = actor.at(priority).ask(Note(99));
     match way {
-        Way::DropPending => drop(asked.enqueue().unwrap()),
-        Way::DropAsk => {
+        GiveUp::DropPending => drop(asked.enqueue().unwrap()),
+        GiveUp::DropAsk => {
             let polled = std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut asked).poll(cx).is_pending()));
             assert!(polled.await, "it waits");
         }
-        Way::Cancel => {
+        GiveUp::Cancel => {
             let token = CancellationToken::new();
             let asked = asked.cancel(token.clone()).enqueue().unwrap();
             token.cancel();
             let error = rule.soon("the ask fails", asked).await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Cancelled);
         }
-        Way::Timeout => {
+        GiveUp::Timeout => {
             let asked = asked.timeout(Duration::from_millis(1));
             assert_eq!(rule.soon("the ask fails", asked).await.unwrap_err().kind(), ErrorKind::Timeout);
         }

@@ -7,7 +7,7 @@ use dactor_core::testkit::{Gate, Journal};
 use tokio_util::sync::CancellationToken;
 
 use crate::fixtures::cancellation::{guarded, never, watches};
-use crate::fixtures::ending::{BusyScripted, End};
+use crate::fixtures::ending::{BusyScripted, End, end_bodies};
 use crate::fixtures::interceptor::RecordingInterceptor;
 use crate::fixtures::scripted::{
     Abortable, Script, ScriptedActor, async_script, reply_with, script, wait_at,
@@ -317,19 +317,7 @@ fn assert_answered(end: Option<End>, answers: &[Result<u32, ErrorKind>]) {
     }
 }
 
-async fn ends(rule: RuleContext) {
-    for way in End::CORE {
-        end(&rule, way).await;
-    }
-}
-
-async fn native_stop(rule: RuleContext) {
-    end(&rule, End::NativeStop).await;
-}
-
-async fn native_kill(rule: RuleContext) {
-    end(&rule, End::NativeKill).await;
-}
+end_bodies!();
 
 async fn runtime_dropped(rule: RuleContext) {
     let (system, patience, token) = (rule.system(), rule.settings().patience, CancellationToken::new());

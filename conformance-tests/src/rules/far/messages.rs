@@ -6,8 +6,8 @@ use std::time::Duration;
 use dactor_core::{Codec, ErrorKind, Priority};
 use tokio_util::sync::CancellationToken;
 
-use super::until;
 use crate::fixtures::far::{Echo, Fail, Hold, Inner, Later, Note, Pair, Pass, Tenant, Unlisted, Who};
+use crate::fixtures::until;
 use crate::rules::body;
 use crate::{Rule, RuleContext, State, Topic};
 
@@ -32,7 +32,7 @@ pub(crate) static RULES: &[Rule] = &[
         "FAR-03",
         Topic::Tell,
         &[(Topic::Tell, State::Idle), (Topic::Ask, State::Idle)],
-        "A message without a wire name is refused at once with `NotRemotable` and handed back; one that the actor does not list is answered with `UnknownMessage`, or is a dead letter in the other system.",
+        "A message without a wire name is refused at once with `NotRemotable` and handed back; a message that the actor does not list is answered with `UnknownMessage`, or is a dead letter in the other system.",
         "Nothing is lost in silence, and nothing is accepted by accident.",
         body!(not_remotable),
     ),
@@ -64,8 +64,7 @@ pub(crate) static RULES: &[Rule] = &[
 
 async fn messages(rule: RuleContext) {
     for codec in [Codec::MessagePack, Codec::Json] {
-        let pair = Pair::new(&rule);
-        pair.link.codec(codec);
+        let pair = Pair::with(&rule, codec, true).await;
         let a = pair.spawn("a").await;
         a.far.tell(Note("told".into())).unwrap();
         a.far.try_tell(Note("tried".into())).unwrap();
@@ -88,12 +87,12 @@ async fn messages(rule: RuleContext) {
         assert_eq!(rule.soon("the reply", last).await.unwrap(), 2);
         assert_eq!(a.journal.entries()[6..], ["high", "normal", "echo 1"], "{codec:?}");
         assert_eq!((pair.here.dead_letter_count(), pair.there.dead_letter_count()), (0, 0));
-        assert_eq!(pair.link.pending(&pair.here).unwrap(), 0);
+        assert_eq!(pair.pending(), 0);
     }
 }
 
 async fn errors(rule: RuleContext) {
-    let pair = Pair::new(&rule);
+    let pair = Pair::new(&rule).await;
     let a = pair.spawn("a").await;
     let error = rule.soon("the error", a.far.ask(Fail::Error("disk full".into()))).await.unwrap_err();
     assert_eq!((error.kind(), error.may_have_been_handled()), (ErrorKind::Failed, true));
@@ -116,14 +115,14 @@ async fn errors(rule: RuleContext) {
 }
 
 async fn not_remotable(rule: RuleContext) {
-    let pair = Pair::new(&rule);
+    let pair = Pair::new(&rule).await;
     let a = pair.spawn("a").await;
     let inner = || Inner(Arc::from("mine"));
     let refused = a.far.try_tell(inner()).unwrap_err();
     assert_eq!((refused.message, refused.reason.kind()), (inner(), ErrorKind::NotRemotable));
     assert_eq!(a.far.tell(inner()).unwrap_err().kind(), ErrorKind::NotRemotable);
     assert_eq!(rule.soon("at once", a.far.ask(inner())).await.unwrap_err().kind(), ErrorKind::NotRemotable);
-    assert_eq!((pair.link.frames().0, pair.here.dead_letter_count()), (0, 2));
+    assert_eq!((pair.link.frames(), pair.here.dead_letter_count()), (0, 2));
 
     let error = rule.soon("the error", a.far.ask(Unlisted)).await.unwrap_err();
     assert_eq!((error.kind(), error.may_have_been_handled()), (ErrorKind::UnknownMessage, false));
@@ -136,7 +135,7 @@ async fn not_remotable(rule: RuleContext) {
 }
 
 async fn given_up(rule: RuleContext) {
-    let pair = Pair::new(&rule);
+    let pair = Pair::new(&rule).await;
     let a = pair.spawn("a").await;
     let token = CancellationToken::new();
     for (number, way) in ["timeout", "token", "drop"].into_iter().enumerate() {
@@ -148,7 +147,7 @@ async fn given_up(rule: RuleContext) {
         };
         rule.soon("the handler waits", a.gate.reached_by(arrivals + 1)).await;
         if way != "timeout" {
-            // It waits there, behind the one that holds the actor.
+            // It waits there, behind the message that holds the actor.
             let behind = a.far.ask(Echo(7)).enqueue().unwrap();
             rule.soon("it is there", until(|| a.local.queued() == Some(1))).await;
             drop(behind);
@@ -168,11 +167,11 @@ async fn given_up(rule: RuleContext) {
         assert_eq!(rule.soon("the actor goes on", a.far.ask(Echo(1))).await.unwrap(), 2);
     }
     assert_eq!(a.journal.count("echo 7"), 0);
-    assert_eq!(pair.link.pending(&pair.here).unwrap(), 0);
+    assert_eq!(pair.pending(), 0);
 }
 
 async fn deferred(rule: RuleContext) {
-    let pair = Pair::new(&rule);
+    let pair = Pair::new(&rule).await;
     let (a, b) = (pair.spawn("a").await, pair.spawn("b").await);
     assert_eq!(rule.soon("the reply", a.far.ask(Later::Answer(9))).await.unwrap(), 9);
     // In the other system, and back into this one.
@@ -196,8 +195,7 @@ async fn deferred(rule: RuleContext) {
 }
 
 async fn beside(rule: RuleContext) {
-    let pair = Pair::new(&rule);
-    pair.link.header::<Tenant>().unwrap();
+    let pair = Pair::new(&rule).await;
     let a = pair.spawn("a").await;
     let (sender, tenant, left) = rule.soon("the reply", a.far.ask(Who)).await.unwrap();
     assert_eq!((sender, tenant, left), (None, None, None), "nothing beside it");

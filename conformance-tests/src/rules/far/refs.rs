@@ -3,8 +3,8 @@
 use dactor_core::testkit::{FarLink, Gate, Journal};
 use dactor_core::{ActorPath, ErrorKind, System};
 
-use super::until;
 use crate::fixtures::far::{Carry, Echo, FarActor, Note, Pair};
+use crate::fixtures::until;
 use crate::rules::body;
 use crate::{Rule, RuleContext, State, Topic};
 
@@ -36,10 +36,10 @@ pub(crate) static RULES: &[Rule] = &[
 ];
 
 async fn identity(rule: RuleContext) {
-    let pair = Pair::new(&rule);
+    let pair = Pair::new(&rule).await;
     let a = pair.spawn("the account").await;
-    let again = pair.link.actor(&pair.here, &a.local).unwrap();
-    let found = pair.link.actor_at::<FarActor>(&pair.here, &a.local.path().without_uid()).unwrap();
+    let again = pair.far(&a.local);
+    let found = rule.soon("the actor", pair.look_up(&a.local.path().without_uid())).await.unwrap();
     for other in [&again, &found, &a.local] {
         assert_eq!(&a.far, other);
     }
@@ -55,30 +55,31 @@ async fn identity(rule: RuleContext) {
 }
 
 async fn lookup(rule: RuleContext) {
-    let pair = Pair::new(&rule);
+    let pair = Pair::new(&rule).await;
     let a = pair.spawn("a").await;
-    let kind = |path: &ActorPath| pair.link.actor_at::<FarActor>(&pair.here, path).unwrap_err().kind();
-    let path = |text: &str| text.parse::<ActorPath>().unwrap();
-    assert_eq!(kind(&path("pekko://there/user/b")), ErrorKind::NoSuchActor);
-    assert_eq!(kind(&path("pekko://there/user/a#1")), ErrorKind::WrongIncarnation);
-    assert_eq!(kind(&path("pekko://elsewhere/user/a")), ErrorKind::Unresolved);
+    let kind = async |path: &ActorPath| rule.soon("the error", pair.look_up(path)).await.unwrap_err().kind();
+    assert_eq!(kind(&pair.path_there("/user/b")).await, ErrorKind::NoSuchActor);
+    assert_eq!(kind(&pair.path_there("/user/a#1")).await, ErrorKind::WrongIncarnation);
+    assert_eq!(kind(&"pekko://elsewhere/user/a".parse().unwrap()).await, ErrorKind::Unresolved);
     let (probe, _inbox) = dactor_core::testkit::Probe::<Note>::new();
     let probe = pair.there.spawn(probe).name("probe").await.unwrap();
-    assert_eq!(kind(&probe.path()), ErrorKind::WrongActorType);
+    assert_eq!(kind(&probe.path()).await, ErrorKind::WrongActorType);
     for refusal in [ErrorKind::Quarantined, ErrorKind::UidReserved, ErrorKind::Unresolved] {
-        pair.link.refuse(&pair.here, Some(refusal)).unwrap();
-        assert_eq!(kind(&a.local.path()), refusal);
+        if !pair.link.refuse(Some(refusal)) {
+            return;
+        }
+        assert_eq!(kind(&a.local.path()).await, refusal);
         let error = rule.soon("at once", a.far.ask(Echo(1))).await.unwrap_err();
         assert_eq!((error.kind(), error.may_have_been_handled()), (refusal, false));
     }
-    pair.link.refuse(&pair.here, None).unwrap();
+    pair.link.refuse(None);
     assert_eq!(rule.soon("the reply", a.far.ask(Echo(1))).await.unwrap(), 2);
     let third = System::builder("here").backend(rule.subject().backend()).build().unwrap();
     assert_eq!(FarLink::between(&pair.here, &third).unwrap_err().kind(), ErrorKind::InvalidPath);
 }
 
 async fn refs_in_messages(rule: RuleContext) {
-    let pair = Pair::new(&rule);
+    let pair = Pair::new(&rule).await;
     let (a, b) = (pair.spawn("a").await, pair.spawn("b").await);
     let journal = Journal::new();
     let home = FarActor { journal: journal.clone(), gate: Gate::new(), watches: None };
@@ -97,7 +98,7 @@ async fn refs_in_messages(rule: RuleContext) {
     rule.soon("the notes arrive", until(|| journal.len() == 2 && b.journal.len() == 1)).await;
     assert_eq!(journal.entries(), ["by ref", "by recipient"]);
     // A recipient of an actor elsewhere, whose type is not known here.
-    let recipient = pair.link.recipient::<Note>(&pair.here, &b.local.path()).unwrap();
+    let recipient = pair.recipient(&b.local.path());
     recipient.tell(Note("untyped".into())).unwrap();
     rule.soon("it arrives", until(|| b.journal.count("untyped") == 1)).await;
     assert_eq!(recipient, b.far.recipient::<Note>());

@@ -3,8 +3,8 @@
 use dactor_core::ErrorKind;
 use futures_util::stream;
 
-use super::until;
 use crate::fixtures::far::{Double, Echo, Numbers, Pair, Sum, collected};
+use crate::fixtures::until;
 use crate::rules::body;
 use crate::{Rule, RuleContext, State, Topic};
 
@@ -28,7 +28,7 @@ pub(crate) static RULES: &[Rule] = &[
 ];
 
 async fn streams(rule: RuleContext) {
-    let pair = Pair::new(&rule);
+    let pair = Pair::new(&rule).await;
     let a = pair.spawn("a").await;
     for count in [0, 1, 500] {
         let items =
@@ -49,17 +49,17 @@ async fn streams(rule: RuleContext) {
 }
 
 async fn flow(rule: RuleContext) {
-    let pair = Pair::new(&rule);
+    let pair = Pair::new(&rule).await;
     let a = pair.spawn("a").await;
     let endless = || Numbers { below: u64::MAX, fail: false };
     let mut items = rule.soon("the stream", a.far.expand(endless())).await.unwrap();
     assert_eq!(rule.soon("an item", items.next()).await.unwrap().unwrap(), 0);
     // The producer waits for room: frames stop coming.
-    let mut frames = pair.link.frames().0;
+    let mut frames = pair.link.frames();
     rule.soon("the producer waits", async {
         loop {
             rule.let_idle().await;
-            let now = pair.link.frames().0;
+            let now = pair.link.frames();
             if now == frames {
                 return;
             }

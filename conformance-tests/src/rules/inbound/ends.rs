@@ -3,9 +3,7 @@
 use dactor_core::ErrorKind;
 use dactor_core::testkit::Journal;
 
-use crate::fixtures::ending::{BusyScripted, End};
-use crate::fixtures::interceptor::RecordingInterceptor;
-use crate::fixtures::scripted::ScriptedActor;
+use crate::fixtures::ending::{BusyScripted, End, Recorded, end_bodies};
 use crate::rules::body;
 use crate::{Capability, Rule, RuleContext, State, Topic};
 
@@ -73,41 +71,19 @@ async fn assert_ended(rule: &RuleContext, end: Option<End>, journal: &Journal, b
 }
 
 async fn end(rule: &RuleContext, end: End) {
-    let (journal, system) = (Journal::new(), rule.system());
-    let scripted = system
-        .spawn(ScriptedActor::default())
-        .inbound(RecordingInterceptor::new("a", &journal))
-        .await
-        .unwrap();
-    let busy = BusyScripted::new(scripted, rule.settings().patience, |ask| ask).await;
+    let (journal, patience) = (Journal::new(), rule.settings().patience);
+    let busy = BusyScripted::recorded(rule.system(), patience, &journal, Recorded::Inbound).await;
     busy.end(rule, end).await;
     assert_ended(rule, Some(end), &journal, busy).await;
 }
 
-async fn ends(rule: RuleContext) {
-    for way in End::CORE {
-        end(&rule, way).await;
-    }
-}
-
-async fn native_stop(rule: RuleContext) {
-    end(&rule, End::NativeStop).await;
-}
-
-async fn native_kill(rule: RuleContext) {
-    end(&rule, End::NativeKill).await;
-}
+end_bodies!();
 
 async fn runtime_dropped(rule: RuleContext) {
     let (journal, system, patience) = (Journal::new(), rule.system(), rule.settings().patience);
-    let recorder = RecordingInterceptor::new("a", &journal);
+    let notes = journal.clone();
     let busy = rule.on_dropped_runtime(move || async move {
-        BusyScripted::new(
-            system.spawn(ScriptedActor::default()).inbound(recorder).await.unwrap(),
-            patience,
-            |ask| ask,
-        )
-        .await
+        BusyScripted::recorded(system, patience, &notes, Recorded::Inbound).await
     });
     let busy = rule.soon("the runtime is dropped", busy).await;
     assert_ended(&rule, None, &journal, busy).await;

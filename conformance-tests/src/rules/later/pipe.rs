@@ -7,6 +7,7 @@ use dactor_core::{ActorRef, Directive, ErrorKind, Overflow, Supervision};
 
 use crate::fixtures::drop_note::DropNote;
 use crate::fixtures::scripted::{Script, ScriptedActor, async_script, note, reply_with, script, wait_at};
+use crate::fixtures::until;
 use crate::rules::body;
 use crate::{Rule, RuleContext, State, Topic};
 
@@ -116,13 +117,6 @@ async fn piped_without_room(rule: RuleContext) {
         rule.soon("the piped message arrives", journal.wait_for("piped")).await;
         assert_eq!(journal.entries(), ["waits", "piped"], "{overflow:?}");
         assert_eq!(events.journal().entries(), [""; 0], "{overflow:?}");
-    }
-}
-
-/// Waits for a condition that another task fulfils.
-async fn until(mut holds: impl FnMut() -> bool) {
-    while !holds() {
-        tokio::task::yield_now().await;
     }
 }
 

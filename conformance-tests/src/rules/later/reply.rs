@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{TextRequest, answer_deferred};
 use crate::fixtures::drop_note::DropNote;
-use crate::fixtures::ending::End;
+use crate::fixtures::ending::{End, end_bodies};
 use crate::fixtures::scripted::{Script, ScriptedActor, defer_reply, reply_with, script};
 use crate::rules::body;
 use crate::{Capability, Rule, RuleContext, State, Topic};
@@ -311,19 +311,7 @@ async fn end(rule: &RuleContext, end: End) {
     open_replies.assert_settled(rule).await;
 }
 
-async fn ends(rule: RuleContext) {
-    for way in End::CORE {
-        end(&rule, way).await;
-    }
-}
-
-async fn native_stop(rule: RuleContext) {
-    end(&rule, End::NativeStop).await;
-}
-
-async fn native_kill(rule: RuleContext) {
-    end(&rule, End::NativeKill).await;
-}
+end_bodies!();
 
 async fn runtime_dropped(rule: RuleContext) {
     let system = rule.system();

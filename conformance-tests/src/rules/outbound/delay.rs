@@ -53,7 +53,7 @@ pub(crate) static RULES: &[Rule] = &[
         "OUT-18",
         Topic::Outbound,
         &[(Topic::Outbound, State::Idle), (Topic::Streams, State::Idle), (Topic::Cancel, State::Idle)],
-        "The limits of a stream request hold during an outbound delay: one that passes its timeout, its time for the first item or is cancelled is not sent, and `on_reply` sees it. A deadline that an interceptor sets limits the whole stream.",
+        "The limits of a stream request hold during an outbound delay: a request that passes its timeout or its time for the first item, or is cancelled, is not sent, and `on_reply` sees it. A deadline that an interceptor sets limits the whole stream.",
         "A caller that gives up before the request leaves has sent nothing.",
         body!(outbound_streams),
     )

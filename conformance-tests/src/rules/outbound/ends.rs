@@ -1,11 +1,9 @@
 //! Outbound interceptors of asks whose actor ends.
 
+use dactor_core::ErrorKind;
 use dactor_core::testkit::Journal;
-use dactor_core::{ActorRef, ErrorKind};
 
-use crate::fixtures::ending::{BusyScripted, End};
-use crate::fixtures::interceptor::RecordingInterceptor;
-use crate::fixtures::scripted::ScriptedActor;
+use crate::fixtures::ending::{BusyScripted, End, Recorded, end_bodies};
 use crate::rules::body;
 use crate::{Capability, Rule, RuleContext, State, Topic};
 
@@ -66,44 +64,19 @@ async fn assert_ended(rule: &RuleContext, journal: &Journal, busy: BusyScripted)
 }
 
 async fn end(rule: &RuleContext, end: End) {
-    let (journal, system) = (Journal::new(), rule.system());
-    let scripted: ActorRef<ScriptedActor> = system.spawn(ScriptedActor::default()).await.unwrap();
-    let mut busy = BusyScripted::new(
-        scripted.outbound(RecordingInterceptor::new("a", &journal)),
-        rule.settings().patience,
-        |ask| ask,
-    )
-    .await;
-    // The signal that ends the actor bypasses the interceptor.
-    busy.scripted = scripted;
+    let (journal, patience) = (Journal::new(), rule.settings().patience);
+    let busy = BusyScripted::recorded(rule.system(), patience, &journal, Recorded::Outbound).await;
     busy.end(rule, end).await;
     assert_ended(rule, &journal, busy).await;
 }
 
-async fn ends(rule: RuleContext) {
-    for way in End::CORE {
-        end(&rule, way).await;
-    }
-}
-
-async fn native_stop(rule: RuleContext) {
-    end(&rule, End::NativeStop).await;
-}
-
-async fn native_kill(rule: RuleContext) {
-    end(&rule, End::NativeKill).await;
-}
+end_bodies!();
 
 async fn runtime_dropped(rule: RuleContext) {
     let (journal, system, patience) = (Journal::new(), rule.system(), rule.settings().patience);
-    let recorder = RecordingInterceptor::new("a", &journal);
+    let notes = journal.clone();
     let busy = rule.on_dropped_runtime(move || async move {
-        BusyScripted::new(
-            system.spawn(ScriptedActor::default()).await.unwrap().outbound(recorder),
-            patience,
-            |ask| ask,
-        )
-        .await
+        BusyScripted::recorded(system, patience, &notes, Recorded::Outbound).await
     });
     let busy = rule.soon("the runtime is dropped", busy).await;
     assert_ended(&rule, &journal, busy).await;

@@ -46,7 +46,7 @@ pub(crate) static RULES: &[Rule] = &[
         "PATH-15",
         Topic::Paths,
         &[(Topic::Paths, State::Idle)],
-        "An invalid selection, also one with a UID after a wildcard or `..`, fails with `InvalidPath`: the error says what is wrong and where, fits on one line, and is found in bounded time. A selection for another system fails with `Unresolved`.",
+        "An invalid selection, such as a UID after a wildcard or `..`, fails with `InvalidPath`: the error names the mistake and its position, fits on one line, and is found in bounded time. A selection for another system fails with `Unresolved`.",
         "Selections may come from untrusted input.",
         body!(refuses),
     ),

@@ -357,7 +357,7 @@ async fn cycles(rule: RuleContext) {
         });
         let running = read(&actor, through);
         rule.soon("it runs", gate.reached()).await;
-        // Beside one that waits for something else first.
+        // Beside a read that waits for something else first.
         let (held_up, beside) = (Gate::new(), Gate::new());
         held_up.open();
         let beside_read = read(&actor, held("", if waits_first { &beside } else { &held_up }));

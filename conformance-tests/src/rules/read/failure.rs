@@ -4,6 +4,7 @@ use dactor_core::testkit::{Gate, Journal};
 use dactor_core::{Directive, ErrorKind, StopReason};
 
 use super::{read, spawn, write};
+use crate::fixtures::header::Tag;
 use crate::fixtures::panicking::{AlwaysPanicOnDrop, PanicOnDrop};
 use crate::fixtures::reading::{Read, Reading, Write, change, failing, held, look, panicking, reads, writes};
 use crate::rules::body;
@@ -22,7 +23,7 @@ pub(crate) static RULES: &[Rule] = &[
         "READ-21",
         Topic::Reads,
         &[(Topic::Reads, State::Handling), (Topic::Panic, State::Handling)],
-        "A read that panics answers its asker at once with `Panicked`. The actor restarts when the reads beside it are done, and the new instance handles what is queued, in order, the stash first. A second panic of the same instance is an event and restarts nothing.",
+        "A read that panics answers its asker at once with `Panicked`. The actor restarts when the reads beside it are done, and the new instance handles the queued messages in order, the stash first. A second panic of the same instance is an event and restarts nothing.",
         "A read never sees its instance being dropped.",
         body!(panics),
     ),
@@ -30,7 +31,7 @@ pub(crate) static RULES: &[Rule] = &[
         "READ-22",
         Topic::Reads,
         &[(Topic::Reads, State::Failed)],
-        "When a failure of a read stops the actor, the reads beside it finish, and what is queued is refused with `Stopped`.",
+        "When a failure of a read stops the actor, the reads beside it finish, and queued messages are refused with `Stopped`.",
         "The end of an actor interrupts no read that runs.",
         body!(stops),
     ),
@@ -41,6 +42,14 @@ pub(crate) static RULES: &[Rule] = &[
         "A panic in the destructor of what a read holds, of its headers or of its reply harms neither the reads beside it nor another actor.",
         "All code of the user's runs under a guard.",
         body!(destructors),
+    ),
+    Rule::must(
+        "READ-24",
+        Topic::Reads,
+        &[(Topic::Reads, State::Handling), (Topic::Headers, State::Handling)],
+        "`on_error` after a read sees the headers of the read that failed, as after any other message, and they are dropped with it.",
+        "What a failure means may depend on the request: its tenant, its trace.",
+        body!(headers),
     ),
 ];
 
@@ -68,6 +77,33 @@ async fn fails(rule: RuleContext) {
     let actor = system.spawn(Reading::default()).await.unwrap();
     actor.tell(Read(failing(&bad))).unwrap();
     rule.soon("it is an event", events.journal().wait_for("failed Read")).await;
+}
+
+async fn headers(rule: RuleContext) {
+    let (actor, Reading { journal, .. }) = spawn(&rule).await;
+    let (bad, good) = (Gate::new(), Gate::new());
+    let beside = read(&actor, held("a", &good));
+    let failed = [1, 2].map(|tag| actor.header(Tag(tag)).ask(Read(failing(&bad))).enqueue().unwrap());
+    actor.header(Tag(3)).tell(Read(failing(&bad))).unwrap();
+    let untagged = read(&actor, failing(&bad));
+    rule.soon("all run", bad.reached_by(4)).await;
+    rule.soon("all run", good.reached()).await;
+    bad.open();
+    for failed in failed.into_iter().chain([untagged]) {
+        rule.soon("the asker is answered", failed).await.unwrap_err();
+    }
+    good.open();
+    rule.soon("the read is done", beside).await.unwrap();
+    let written = writes(|_, ctx| {
+        Box::pin(async move { Ok(ctx.headers().get::<Tag>().map_or(0, |tag| tag.0.into())) })
+    });
+    assert_eq!(rule.soon("the write is done", write(&actor, written)).await.unwrap(), 0);
+    let mut entries = journal.entries();
+    // The reads fail in any order: a gate wakes them one by one, and another thread may poll them in between.
+    entries[2..].sort();
+    let refused =
+        ["on_error refused", "on_error refused, tag 1", "on_error refused, tag 2", "on_error refused, tag 3"];
+    assert_eq!(entries, ["+a", "-a"].into_iter().chain(refused).collect::<Vec<_>>());
 }
 
 async fn panics(rule: RuleContext) {
@@ -103,6 +139,23 @@ async fn panics(rule: RuleContext) {
     assert_eq!(rule.soon("the stash is handled", stashed).await.unwrap(), 1);
     let seen = events.journal().entries();
     assert_eq!(seen, ["failed Read", "restarted", "failed Read", "failed Read", "restarted"]);
+    // The stash precedes a write that waits for the failing read.
+    let journal = Journal::new();
+    let reading = Reading { journal: journal.clone(), ..Reading::default() };
+    let actor = system.spawn(move || reading.clone()).await.unwrap();
+    let stashed =
+        write(&actor, writes(|_, ctx| Box::pin(async move { ctx.stash(Write(change("stashed"))) })));
+    let bad = Gate::new();
+    let failed = read(&actor, panicking(&bad));
+    rule.soon("the read runs", bad.reached()).await;
+    let waiting = write(&actor, change("waiting"));
+    rule.let_idle().await;
+    bad.open();
+    let error = rule.soon("the asker is answered", failed).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Panicked);
+    assert_eq!(rule.soon("the stash is handled", stashed).await.unwrap(), 1);
+    assert_eq!(rule.soon("the write is handled", waiting).await.unwrap(), 2);
+    assert_eq!(journal.entries(), ["stashed", "waiting"]);
 }
 
 async fn stops(rule: RuleContext) {

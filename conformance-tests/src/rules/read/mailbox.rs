@@ -22,7 +22,7 @@ pub(crate) static RULES: &[Rule] = &[
         "READ-51",
         Topic::Reads,
         &[(Topic::Reads, State::Handling), (Topic::Inflow, State::Handling)],
-        "Reads and writes that come back from the stash are handled in their order, before what is queued, and reads among them run beside each other.",
+        "Reads and writes that come back from the stash are handled in their order, before queued messages, and reads among them run beside each other.",
         "The stash keeps the order of messages.",
         body!(stash),
     ),

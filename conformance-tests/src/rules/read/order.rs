@@ -29,7 +29,8 @@ pub(crate) static RULES: &[Rule] = &[
         "A write begins when all reads before it are done, and ends before any read behind it begins.",
         "A read sees a state that no write is changing, in the order in which messages were sent.",
         body!(in_order),
-    ),
+    )
+    .spi(&["wakes-once-per-turn"]),
     Rule::must(
         "READ-03",
         Topic::Reads,
@@ -58,7 +59,7 @@ pub(crate) static RULES: &[Rule] = &[
         "READ-06",
         Topic::Reads,
         &[(Topic::Reads, State::Handling), (Topic::Timers, State::Handling)],
-        "A timer that is due while reads run is queued at once, and handled when they are done, before what is sent after it. A message that only reads can come from a timer or a pipe.",
+        "A timer that is due while reads run is queued at once, and handled when they are done, before messages that are sent after it. A message that only reads can come from a timer or a pipe.",
         "Timers change the actor, and are not starved by reads.",
         body!(timers),
     )

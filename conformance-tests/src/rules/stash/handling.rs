@@ -4,12 +4,17 @@ use std::pin::pin;
 use std::time::Duration;
 
 use dactor_core::testkit::{Gate, Journal};
-use dactor_core::{Error, ErrorKind, Overflow, Priority};
+use dactor_core::{
+    Actor, ActorRef, Context, Error, ErrorKind, Handler, Message, Outcome, Overflow, Priority, Shed, Spawn,
+    Supervision,
+};
 use futures_util::poll;
 
 use crate::fixtures::header::Tag;
 use crate::fixtures::interceptor::RecordingInterceptor;
-use crate::fixtures::stashing::{HoldThenPanic, SetReady, StashWrongReply, StashingActor, Work, tell_all};
+use crate::fixtures::stashing::{
+    Hold, HoldThenPanic, SetReady, StashWrongReply, Stashed, StashingActor, Work, tell_all,
+};
 use crate::rules::body;
 use crate::{Rule, RuleContext, RuntimeMode, State, Topic};
 
@@ -66,6 +71,18 @@ pub(crate) static RULES: &[Rule] = &[
         "Messages that `on_start` stashes and unstashes are handled before all messages sent meanwhile; a message that `on_stop` stashes becomes a dead letter.",
         "Hooks may use the stash like handlers.",
         body!(hooks),
+    ),
+    Rule::must(
+        "STASH-13",
+        Topic::Inflow,
+        &[
+            (Topic::Inflow, State::Idle),
+            (Topic::Inflow, State::Handling),
+            (Topic::Supervision, State::Handling),
+        ],
+        "A restart because of a sibling puts the stash back: the new instance handles it in order, before all queued messages and before messages in the batch that the actor had already taken, in bounded and unbounded mailboxes.",
+        "An actor that has not failed keeps the order of its messages.",
+        body!(restarted_with_sibling),
     ),
 ];
 
@@ -176,6 +193,81 @@ async fn restarted(rule: RuleContext) {
     assert_eq!(rule.soon("the queued ask is answered", last).await.unwrap(), 3);
     assert_eq!(journal.entries(), ["restart", "0", "1", "2", "3"]);
     assert_eq!(system.dead_letter_count(), 0);
+}
+
+/// Spawns actors that are restarted together.
+struct Group;
+
+impl Actor for Group {
+    fn supervision() -> Supervision {
+        Supervision::all_for_one()
+    }
+}
+
+type Configure = fn(Spawn<StashingActor>) -> Spawn<StashingActor>;
+
+/// Spawns an actor of the group.
+struct Add(Journal, Configure);
+
+impl Message for Add {
+    type Reply = ActorRef<StashingActor>;
+    type Access = dactor_core::Exclusive;
+}
+
+impl Handler<Add> for Group {
+    async fn handle(&mut self, add: Add, ctx: &mut Context<Self>) -> Outcome<ActorRef<StashingActor>> {
+        let Add(journal, configure) = add;
+        Ok(configure(ctx.spawn(move || StashingActor::new(&journal))).await?)
+    }
+}
+
+async fn restarted_with_sibling(rule: RuleContext) {
+    let mailboxes: [Configure; 3] = [
+        |spawn| spawn,
+        |spawn| spawn.bounded(8, Overflow::Reject),
+        |spawn| spawn.shed(Shed::default().length(100)),
+    ];
+    for (which, configure) in mailboxes.into_iter().enumerate() {
+        for busy in [false, true] {
+            let [journal, of_sibling] = [Journal::new(), Journal::new()];
+            let [before, gate, broken] = [Gate::new(), Gate::new(), Gate::new()];
+            let system = rule.system();
+            let group = system.spawn(Group).await.unwrap();
+            let actor = rule.soon("it is spawned", group.ask(Add(journal.clone(), configure))).await.unwrap();
+            let sibling = group.ask(Add(of_sibling.clone(), |spawn| spawn));
+            let sibling = rule.soon("its sibling is spawned", sibling).await.unwrap();
+            // All that follows is taken in one batch.
+            actor.tell(Hold(before.clone())).unwrap();
+            rule.soon("the actor is busy", before.reached()).await;
+            tell_all(&actor, 0..2);
+            let asked = actor.ask(Work(2)).enqueue().unwrap();
+            if busy {
+                actor.tell(Hold(gate.clone())).unwrap();
+                actor.tell(Work(3)).unwrap();
+            }
+            before.open();
+            if busy {
+                rule.soon("the actor is busy again", gate.reached()).await;
+                actor.tell(Work(4)).unwrap();
+            } else {
+                let stashed = rule.soon("the messages are stashed", actor.ask(Stashed)).await;
+                assert_eq!(stashed.unwrap(), 3);
+            }
+            broken.open();
+            sibling.tell(HoldThenPanic(broken)).unwrap();
+            if !busy {
+                // An idle actor is woken for the message and for the restart at once.
+                actor.tell(Work(3)).unwrap();
+            }
+            rule.soon("the sibling is restarted", of_sibling.wait_for("restart")).await;
+            gate.open();
+            assert_eq!(rule.soon("the stashed ask is answered", asked).await.unwrap(), 2);
+            assert_eq!(rule.soon("a later ask is answered", actor.ask(Work(5))).await.unwrap(), 5);
+            let expected = if busy { "restart 0 1 2 3 4 5" } else { "restart 0 1 2 3 5" };
+            assert_eq!(journal.entries().join(" "), expected, "mailbox {which}, busy: {busy}");
+            assert_eq!(system.dead_letter_count(), 0);
+        }
+    }
 }
 
 async fn hooks(rule: RuleContext) {

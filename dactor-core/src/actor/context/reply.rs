@@ -1,49 +1,16 @@
-use std::future::Future;
 use std::sync::Arc;
-
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 use crate::actor::deferred::Later;
 use crate::actor_ref::ask::Target;
 use crate::actor_ref::outbound::finish_send;
 use crate::base::label::Labelled;
 use crate::delivery::ask_state::{Asker, Sink};
+use crate::delivery::gate::SharedGate;
 use crate::message::options::SendOptions;
-use crate::{
-    Actor, ActorRef, Context, ErrorKind, Failure, Header, Headers, Message, Outcome, Result, SentTo,
-};
+use crate::{Actor, ActorRef, Context, Error, ErrorKind, Failure, Headers, Message, Outcome, Result, SentTo};
 
 /// The reply to the current message.
 impl<A: Actor> Context<A> {
-    /// Sets a header beside the reply. Does nothing for a told message, which has no reply.
-    pub fn set_reply_header(&self, header: impl Header) {
-        if let Some(asker) = &self.asker {
-            asker.change_headers(&mut |headers| headers.insert(header.clone()));
-        }
-    }
-
-    /// The asker's deadline, if it set one. Asks made while this message is handled inherit it.
-    pub fn deadline(&self) -> Option<Instant> {
-        self.asker.as_ref().and_then(|asker| asker.deadline())
-    }
-
-    /// Whether the asker no longer wants the reply. Always `false` for a told message.
-    pub fn is_cancelled(&self) -> bool {
-        self.asker.as_ref().is_some_and(|asker| asker.is_gone())
-    }
-
-    /// Completes when the asker no longer wants the reply: the ask was cancelled, timed out or was dropped.
-    /// Never completes for a told message.
-    pub fn cancelled(&self) -> impl Future<Output = ()> + Send + use<A> {
-        self.cancellation().cancelled_owned()
-    }
-
-    /// The same as a token, to pass to other tasks.
-    pub fn cancellation(&self) -> CancellationToken {
-        self.asker.as_ref().map_or_else(CancellationToken::new, |asker| asker.gone())
-    }
-
     /// Defers the reply: the handler returns the second value, and the holder of the [`Later`] replies.
     ///
     /// `M` is the type of the current message. There is one reply: a second `Later` answers no asker. A
@@ -74,8 +41,8 @@ impl<A: Actor> Context<A> {
     ///
     /// When the current message is an ask with another reply type than `M`'s.
     pub fn reply_later<M: Message>(&mut self) -> (Later<M::Reply>, Outcome<M::Reply>) {
-        let asker = self.asker.clone().filter(|_| !self.promised);
-        let later = defer::<M>(asker, self.myself.core.clone());
+        let asker = self.current.asker.clone().filter(|_| !self.promised);
+        let later = defer::<M>(asker, self.myself.core.clone(), self.gate());
         self.promised = true;
         (later, Err(Failure::promise()))
     }
@@ -95,15 +62,20 @@ impl<A: Actor> Context<A> {
     /// Always: the value marks the reply as handed over, and the handler returns it. It is a failure only if
     /// the reply types differ ([`Unsupported`](ErrorKind::Unsupported)).
     pub fn forward<B: Actor, M: SentTo<B>>(&mut self, to: &ActorRef<B>, message: M) -> Outcome<M::Reply> {
-        let asker = self.asker.clone().filter(|_| !self.promised);
-        let forwarded = forward(asker, self.headers.clone(), to, message);
+        let asker = self.current.asker.clone().filter(|_| !self.promised);
+        let refused = self.gate().and_then(|gate| gate.may_reply(self.is_activity()).err());
+        let forwarded = forward(asker, self.current.headers.clone(), to, message, refused);
         self.promised |= forwarded.is_ok();
         Err(forwarded.map_or_else(Failure::from, |()| Failure::promise()))
     }
 }
 
 /// The reply to the asker, for another holder to give.
-pub(super) fn defer<M: Message>(asker: Option<Arc<dyn Asker>>, actor: Arc<dyn Labelled>) -> Later<M::Reply> {
+pub(super) fn defer<M: Message>(
+    asker: Option<Arc<dyn Asker>>,
+    actor: Arc<dyn Labelled>,
+    gate: Option<SharedGate>,
+) -> Later<M::Reply> {
     let sink = asker.map(|asker| {
         let sink = into_sink::<M::Reply>(asker).unwrap_or_else(|| {
             panic!("the message in hand is not a `{}`", M::type_name());
@@ -111,15 +83,16 @@ pub(super) fn defer<M: Message>(asker: Option<Arc<dyn Asker>>, actor: Arc<dyn La
         sink.pass_on();
         sink
     });
-    Later::new(sink, actor, M::type_name())
+    Later::new(sink, actor, M::type_name(), gate)
 }
 
-/// Hands a message over to another actor. The error when the asker wants a reply of another type.
+/// Hands a message over to another actor, unless it is `refused`. The error when the asker wants a reply of another type.
 pub(super) fn forward<B: Actor, M: SentTo<B>>(
     asker: Option<Arc<dyn Asker>>,
     headers: Headers,
     to: &ActorRef<B>,
     message: M,
+    refused: Option<Error>,
 ) -> Result<()> {
     let mut options = SendOptions { priority: M::PRIORITY, headers };
     let sink = match asker.map(into_sink::<M::Reply>) {
@@ -132,7 +105,11 @@ pub(super) fn forward<B: Actor, M: SentTo<B>>(
         }
     };
     sink.iter().for_each(|sink| sink.pass_on());
-    let guard = match to.run_on_send_now(&message, &mut options) {
+    let admitted = match refused {
+        Some(error) => Err(error.perhaps_handled()),
+        None => to.run_on_send_now(&message, &mut options),
+    };
+    let guard = match admitted {
         Ok(guard) => guard,
         Err(error) => {
             to.dead_letter(&message, &error);

@@ -53,7 +53,7 @@ impl<T: Send + 'static> AsTx<T> for Producer<T> {
     }
 }
 
-/// A request that has come, with streams that have room for so many items.
+/// A received request, with streams of the given capacity.
 #[cfg(feature = "wire")]
 pub(crate) use self::opening::{open_expand, open_reduce, open_transform};
 

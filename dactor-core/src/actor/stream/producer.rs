@@ -323,3 +323,6 @@ impl<T: Send + 'static> fmt::Debug for Producer<T> {
         f.debug_struct("Producer").field("request", &self.request).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

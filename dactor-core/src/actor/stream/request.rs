@@ -152,7 +152,7 @@ impl<A: TransformHandler<M>, M: Transform> Dispatch<A, TransformRequest<M>> for 
     }
 }
 
-/// Runs a handler that produces items. One that stops because its items are in vain has not failed.
+/// Runs a handler that produces items. A handler that returns early because its consumer is gone has not failed.
 async fn producing(
     stream: Arc<dyn AnyStream>,
     handling: impl Future<Output = Outcome<()>> + Send,

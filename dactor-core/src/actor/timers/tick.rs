@@ -21,7 +21,7 @@ impl<A: Actor> DynMessage<A> for Tick {
     fn dispatch<'a>(self: Box<Self>, context: DispatchContext<'a, A>) -> Running<'a> {
         match context.ctx.claims_tick(self.timer) {
             Some(Ok(envelope)) => envelope.dispatch(context),
-            Some(Err(panic)) => panicked(panic),
+            Some(Err(panic)) => panicked(self.message, panic),
             None => skip(),
         }
     }

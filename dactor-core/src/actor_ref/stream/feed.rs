@@ -51,6 +51,15 @@ impl<S: Stream> Feed<S> {
         self.hooks = hooks;
     }
 
+    /// The actor has ended the output with this error, and ends the input with the same error: whichever of the two
+    /// sides comes first.
+    pub(crate) fn interrupt(&mut self, error: &Error) {
+        if let Some(tx) = &self.tx {
+            let _ = tx.end(End::Failed(error.clone()));
+        }
+        self.stop();
+    }
+
     /// Takes no more items.
     pub(crate) fn stop(&mut self) {
         self.tx = None;

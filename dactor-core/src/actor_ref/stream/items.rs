@@ -48,7 +48,7 @@ struct InterceptedItems {
 }
 
 impl InterceptedItems {
-    /// Shows them the end. One that panics there is the error of a stream that had none.
+    /// Shows the end to the interceptors. A panic in one of them fails a stream that had not failed.
     fn end(mut self, end: Result<()>) -> Result<()> {
         self.hooks.end(end.as_ref().err().map_or(StreamOutcome::Finished, StreamOutcome::Failed));
         self.guard.run_on_reply(end, &mut self.reply_headers)

@@ -100,3 +100,55 @@ impl Watch {
         Poll::Ready((ErrorKind::Timeout, if whole { "the whole stream" } else { self.which }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// The limit that passes, and after how many milliseconds.
+    async fn passes(watch: &mut Watch) -> (&'static str, u128) {
+        let begin = Instant::now();
+        let (kind, limit) = std::future::poll_fn(|cx| watch.poll(cx)).await;
+        assert_eq!(kind, ErrorKind::Timeout);
+        (limit, begin.elapsed().as_millis())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_item_restarts_the_limit_between_items() {
+        let limits = Limits { first: Some(2 * SECOND), between: Some(SECOND), ..Limits::default() };
+        let mut watch = limits.clone().start().unwrap();
+        assert_eq!(passes(&mut watch).await, ("the first item", 2_000));
+        let mut watch = limits.start().unwrap();
+        for _ in 0..3 {
+            tokio::time::advance(SECOND * 9 / 10).await;
+            watch.item();
+        }
+        assert_eq!(passes(&mut watch).await, ("the next item", 1_000));
+        let mut watch = Limits { first: Some(SECOND), ..Limits::default() }.start().unwrap();
+        watch.item();
+        let never = std::future::poll_fn(|cx| watch.poll(cx));
+        assert!(tokio::time::timeout(10 * SECOND, never).await.is_err(), "only the first item has a limit");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_earlier_limit_is_named() {
+        for (whole, expected) in [
+            (1_500, ("the whole stream", 1_500)),
+            (2_000, ("the whole stream", 2_000)),
+            (2_500, ("the first item", 2_000)),
+        ] {
+            let whole = Instant::now() + Duration::from_millis(whole);
+            let limits = Limits { first: Some(2 * SECOND), ..Limits::default() };
+            let mut watch = ending_by(limits.clone().start(), Some(whole)).unwrap();
+            assert_eq!(passes(&mut watch).await, expected);
+            let whole = Instant::now() + SECOND;
+            let limits = Limits { whole: Some(whole + SECOND), ..limits };
+            let mut watch = ending_by(limits.start(), Some(whole)).unwrap();
+            assert_eq!(passes(&mut watch).await, ("the whole stream", 1_000), "the earlier of two deadlines");
+        }
+        let mut watch = ending_by(None, Some(Instant::now() + SECOND)).unwrap();
+        assert_eq!(passes(&mut watch).await, ("the whole stream", 1_000));
+    }
+}

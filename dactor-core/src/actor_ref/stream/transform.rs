@@ -14,7 +14,7 @@ use crate::actor_ref::stream::expand::{StreamOptions, checked, item_options, str
 use crate::actor_ref::stream::feed::Feed;
 use crate::actor_ref::stream::items::Items;
 use crate::delivery::channel::channel;
-use crate::{Header, Input, Producer, Result, Transform, TransformRequest};
+use crate::{ErrorKind, Header, Input, Producer, Result, Transform, TransformRequest};
 
 /// A request that transforms a stream of items: configure it, then await it. From
 /// [`ActorRef::transform`](crate::ActorRef::transform).
@@ -115,8 +115,10 @@ where
             feed.poll(cx);
             next = Pin::new(items).poll_next(cx);
         }
-        if matches!(next, Poll::Ready(None | Some(Err(_)))) {
-            feed.stop();
+        match &next {
+            Poll::Ready(Some(Err(error))) if error.kind() == ErrorKind::Interrupted => feed.interrupt(error),
+            Poll::Ready(None | Some(Err(_))) => feed.stop(),
+            Poll::Ready(Some(Ok(_))) | Poll::Pending => {}
         }
         next
     }

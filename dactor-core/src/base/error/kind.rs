@@ -78,8 +78,8 @@ pub enum ErrorKind {
     WrongActorType,
     /// The path or selection belongs to another system, which this system cannot reach.
     Unresolved,
-    /// The other system is quarantined: this incarnation of it is not spoken to any more. Another one may come at its
-    /// address.
+    /// The other system is quarantined: no message is exchanged with this incarnation of it. A new incarnation may
+    /// start at its address.
     Quarantined,
     /// The path and its UID are reserved: they were shown to another system or quarantined, and no actor may be meant by
     /// them for now.

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::base::label::Labelled;
 use crate::mailbox::slot::{AtomicSlot, Slot};
-use crate::{Error, Headers, Result};
+use crate::{Error, Headers, Pid, Result};
 
 /// An asker that waits for an answer of type `R`.
 pub trait Sink<R>: Asker {
@@ -38,6 +38,8 @@ pub trait Asker: Send + Sync {
     fn passes(&self) -> u32;
     /// Whether the asker waits for the actor that was asked, and no other.
     fn is_held_up(&self) -> bool;
+    /// The actor that got the message last, if it was forwarded or its first target lives elsewhere.
+    fn held_by(&self) -> Option<Pid>;
     /// Whether no handler has the message.
     fn is_unclaimed(&self) -> bool;
     /// Whether the message joins running reads.

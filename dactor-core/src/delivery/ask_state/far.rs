@@ -107,4 +107,11 @@ impl<M: Message> FarAsk for AskState<M> {
     fn fail(&self, error: Error) -> bool {
         Sink::answer(self, Err(error))
     }
+
+    fn fail_with(&self, error: Error, headers: Headers) -> bool {
+        if !headers.is_empty() {
+            self.change_headers(&mut |own| own.merge(&headers));
+        }
+        self.fail(error)
+    }
 }

@@ -2,29 +2,28 @@
 
 use std::sync::Arc;
 
-use super::dispatch::{DispatchTarget, skip};
+use super::dispatch::DispatchTarget;
 use super::{DispatchContext, DynAsk, ReadDispatch, Running, RunningRead};
 use crate::base::panic::discard;
-use crate::delivery::access::{Handles, SharedActor};
+use crate::delivery::access::{Dispatch, Handles, SharedActor};
 use crate::delivery::ask_state::{AskState, Claim, Sink};
 use crate::delivery::far::FarAsk;
-use crate::delivery::handler::handle;
-use crate::delivery::handler::read::skip_read;
+use crate::delivery::handler::ToHandler;
 use crate::delivery::incoming::Incoming;
 use crate::delivery::obligation::{AskObligation, ReplySlot};
 use crate::{Error, ErrorKind, Message};
 
 impl<A: Handles<M>, M: Message> DynAsk<A> for AskState<M> {
     fn dispatch<'a>(self: Arc<Self>, context: DispatchContext<'a, A>) -> Running<'a> {
-        dispatch::<A, M, _>(self.claim(), self, context)
+        dispatch(self.claim(), self, context)
     }
 
     fn share<'a>(&self, actor: &'a A) -> Option<&'a dyn SharedActor<A>> {
-        Handles::<M>::share(actor)
+        A::By::share(actor)
     }
 
     fn dispatch_read<'a>(self: Arc<Self>, context: ReadDispatch<'a, A>) -> RunningRead<'a> {
-        dispatch_read::<A, M, _>(self.claim(), self, context)
+        dispatch(self.claim(), self, context)
     }
 
     fn message_type(&self) -> &'static str {
@@ -57,17 +56,17 @@ impl<A: Handles<M>, M: Message> DynAsk<A> for Incoming<M> {
     fn dispatch<'a>(self: Arc<Self>, context: DispatchContext<'a, A>) -> Running<'a> {
         let claim = self.state.claim();
         let asker: Arc<dyn Sink<M::Reply>> = self;
-        dispatch::<A, M, _>(claim, asker, context)
+        dispatch(claim, asker, context)
     }
 
     fn share<'a>(&self, actor: &'a A) -> Option<&'a dyn SharedActor<A>> {
-        Handles::<M>::share(actor)
+        A::By::share(actor)
     }
 
     fn dispatch_read<'a>(self: Arc<Self>, context: ReadDispatch<'a, A>) -> RunningRead<'a> {
         let claim = self.state.claim();
         let asker: Arc<dyn Sink<M::Reply>> = self;
-        dispatch_read::<A, M, _>(claim, asker, context)
+        dispatch(claim, asker, context)
     }
 
     fn message_type(&self) -> &'static str {
@@ -98,49 +97,26 @@ impl<A: Handles<M>, M: Message> DynAsk<A> for Incoming<M> {
 
 /// Starts the handler of a claimed message, or answers why it does not run.
 #[inline(always)]
-fn dispatch<'a, A: Handles<M>, M: Message, S: ReplySlot<M::Reply> + 'a>(
+fn dispatch<'a, M: Message, S: ReplySlot<M::Reply> + 'a, H: ToHandler<'a, M>>(
     claim: Claim<M>,
     asker: S,
-    context: DispatchContext<'a, A>,
-) -> Running<'a> {
+    handler: H,
+) -> H::Running {
+    let target = handler.target();
     let (kind, message) = match claim {
         Claim::Message(message, headers) => {
-            let obligation = AskObligation::new::<M>(asker, 0, context.route.target);
-            return handle(context, message, headers, M::MODE, obligation);
+            return handler.handle(message, headers, M::MODE, || AskObligation::new::<M>(asker, 0, target));
         }
         Claim::Withdrawn => {
             // Headers, perhaps.
             discard(asker);
-            return skip();
+            return H::skip();
         }
         Claim::Late(message) => (ErrorKind::Timeout, message),
         Claim::Cancelled(message) => (ErrorKind::Cancelled, message),
     };
-    drop_unwanted(asker, message, kind, context.route.target);
-    skip()
-}
-
-/// The same for a read.
-fn dispatch_read<'a, A: Handles<M>, M: Message, S: ReplySlot<M::Reply> + 'a>(
-    claim: Claim<M>,
-    asker: S,
-    context: ReadDispatch<'a, A>,
-) -> RunningRead<'a> {
-    let (kind, message) = match claim {
-        Claim::Message(message, headers) => {
-            let obligation = AskObligation::new::<M>(asker, 0, context.route.target);
-            return A::accept_read(context, message, headers, M::MODE, obligation);
-        }
-        Claim::Withdrawn => {
-            // Headers, perhaps.
-            discard(asker);
-            return skip_read();
-        }
-        Claim::Late(message) => (ErrorKind::Timeout, message),
-        Claim::Cancelled(message) => (ErrorKind::Cancelled, message),
-    };
-    drop_unwanted(asker, message, kind, context.route.target);
-    skip_read()
+    drop_unwanted(asker, message, kind, target);
+    H::skip()
 }
 
 /// Ends an ask that its asker has given up.

@@ -9,7 +9,7 @@ use crate::base::label::Labelled;
 use crate::base::panic::Panic;
 use crate::delivery::access::SharedActor;
 use crate::delivery::ask_state::Asker;
-use crate::delivery::completion::Handled;
+use crate::delivery::completion::{Finished, Incident, Report};
 use crate::interceptor::api::Inbound;
 use crate::mailbox::Ending;
 use crate::{Actor, Context, Error, ErrorKind, ReadContext};
@@ -18,22 +18,22 @@ use crate::{Actor, Context, Error, ErrorKind, ReadContext};
 const INLINE: usize = 256;
 
 /// The running handler.
-pub(crate) type Running<'a> = StackFuture<'a, Handled, INLINE>;
+pub(crate) type Running<'a> = StackFuture<'a, Finished, INLINE>;
 
 /// A running read, with its context, its message and the obligation to answer.
-pub(crate) type RunningRead<'a> = StackFuture<'a, Handled, READ_INLINE>;
+pub(crate) type RunningRead<'a> = StackFuture<'a, Finished, READ_INLINE>;
 
 /// A read is allocated with this many bytes beside other reads; a larger one is boxed once more.
 const READ_INLINE: usize = 640;
 
 /// A message that is skipped: no handler runs.
-pub(crate) fn skip<'a>() -> Running<'a> {
-    Running::from_or_box(std::future::ready(Handled::Done))
+pub(crate) fn skip<'a, const INLINE: usize>() -> StackFuture<'a, Finished, INLINE> {
+    StackFuture::from_or_box(std::future::ready(Ok(None)))
 }
 
 /// A message that panicked before its handler ran.
-pub(crate) fn panicked<'a>(panic: Panic) -> Running<'a> {
-    Running::from_or_box(std::future::ready(Handled::Panicked(panic)))
+pub(crate) fn panicked<'a>(message: &'static str, panic: Panic) -> Running<'a> {
+    Running::from_or_box(std::future::ready(Err(Report::new(message, Incident::Panicked(panic)))))
 }
 
 /// What the dispatch of a read needs.
@@ -47,8 +47,14 @@ pub(crate) struct ReadDispatch<'a, A: Actor> {
 #[derive(Clone, Copy)]
 pub(crate) struct Route<'a> {
     pub(crate) target: &'a dyn DispatchTarget,
-    pub(crate) inbound: Option<&'a Arc<[Arc<dyn Inbound>]>>,
-    /// How many messages of the turn wait behind it.
+    pub(crate) inbound: Option<InboundChain<'a>>,
+}
+
+/// The inbound interceptors of an actor.
+#[derive(Clone, Copy)]
+pub(crate) struct InboundChain<'a> {
+    pub(crate) chain: &'a Arc<[Arc<dyn Inbound>]>,
+    /// How many messages of the turn wait behind this one.
     pub(crate) behind: usize,
 }
 

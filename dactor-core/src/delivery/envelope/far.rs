@@ -43,7 +43,7 @@ impl<A: Actor> Envelope<A> {
     /// # Errors
     ///
     /// [`NotRemotable`](ErrorKind::NotRemotable) for a message that cannot leave the process,
-    /// [`EncodeFailed`](ErrorKind::EncodeFailed) for one that cannot be encoded, [`Cancelled`](ErrorKind::Cancelled) when its
+    /// [`EncodeFailed`](ErrorKind::EncodeFailed) for a message that cannot be encoded, [`Cancelled`](ErrorKind::Cancelled) when its
     /// asker has given up.
     pub fn encode(&self, codec: Codec, buffer: &mut Vec<u8>) -> Result<()> {
         self.wire_name()?;

@@ -4,16 +4,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::time::Instant;
 
-use super::dispatch::{DispatchTarget, skip};
+use super::dispatch::DispatchTarget;
 use super::far::FarMessage;
 use super::{DispatchContext, DynMessage, ReadDispatch, Running, RunningRead};
 use crate::base::panic::discard;
-use crate::delivery::access::{Handles, SharedActor};
+use crate::delivery::access::{Dispatch, Handles, SharedActor};
 use crate::delivery::ask_state::{Asker, Sink};
 use crate::delivery::far::FarAsk;
 use crate::delivery::far_codec::{decode_reply, encode_message, wire_name};
-use crate::delivery::handler::handle;
-use crate::delivery::handler::read::skip_read;
+use crate::delivery::handler::ToHandler;
 use crate::delivery::obligation::AskObligation;
 use crate::message::items::FarStreams;
 use crate::message::mode::Mode;
@@ -37,29 +36,26 @@ impl<M: Message> Forwarded<M> {
         discard(asker);
         None
     }
+
+    fn dispatch_to<'a, H: ToHandler<'a, M>>(self, handler: H) -> H::Running {
+        let target = handler.target();
+        let Some(Forwarded { message, headers, asker }) = self.wanted(target) else { return H::skip() };
+        let passes = asker.passes();
+        handler.handle(message, headers, M::MODE, || AskObligation::new::<M>(asker, passes, target))
+    }
 }
 
 impl<A: Handles<M>, M: Message> DynMessage<A> for Forwarded<M> {
     fn dispatch<'a>(self: Box<Self>, context: DispatchContext<'a, A>) -> Running<'a> {
-        let Some(Forwarded { message, headers, asker }) = self.wanted(context.route.target) else {
-            return skip();
-        };
-        let passes = asker.passes();
-        let obligation = AskObligation::new::<M>(asker, passes, context.route.target);
-        handle(context, message, headers, M::MODE, obligation)
+        self.dispatch_to(context)
     }
 
     fn share<'a>(&self, actor: &'a A) -> Option<&'a dyn SharedActor<A>> {
-        Handles::<M>::share(actor)
+        A::By::share(actor)
     }
 
     fn dispatch_read<'a>(self: Box<Self>, context: ReadDispatch<'a, A>) -> RunningRead<'a> {
-        let Some(Forwarded { message, headers, asker }) = self.wanted(context.route.target) else {
-            return skip_read();
-        };
-        let passes = asker.passes();
-        let obligation = AskObligation::new::<M>(asker, passes, context.route.target);
-        A::accept_read(context, message, headers, M::MODE, obligation)
+        self.dispatch_to(context)
     }
 
     fn message_type(&self) -> &'static str {

@@ -4,9 +4,9 @@ use std::any::Any;
 
 use super::far::FarMessage;
 use super::{DispatchContext, DynMessage, ReadDispatch, Running, RunningRead};
-use crate::delivery::access::{Handles, SharedActor};
+use crate::delivery::access::{Dispatch, Handles, SharedActor};
 use crate::delivery::far_codec::{encode_message, wire_name};
-use crate::delivery::handler::handle_told;
+use crate::delivery::handler::ToHandler;
 use crate::delivery::obligation::NoObligation;
 use crate::message::mode::Mode;
 use crate::{Codec, Headers, Message, Result};
@@ -15,15 +15,15 @@ pub(crate) struct Tell<M>(pub(crate) M);
 
 impl<A: Handles<M>, M: Message> DynMessage<A> for Tell<M> {
     fn dispatch<'a>(self: Box<Self>, context: DispatchContext<'a, A>) -> Running<'a> {
-        handle_told(context, self.0, Headers::default(), ())
+        context.handle(self.0, Headers::default(), Mode::Tell, || NoObligation(()))
     }
 
     fn share<'a>(&self, actor: &'a A) -> Option<&'a dyn SharedActor<A>> {
-        Handles::<M>::share(actor)
+        A::By::share(actor)
     }
 
     fn dispatch_read<'a>(self: Box<Self>, context: ReadDispatch<'a, A>) -> RunningRead<'a> {
-        A::accept_read(context, self.0, Headers::default(), Mode::Tell, NoObligation(()))
+        context.handle(self.0, Headers::default(), Mode::Tell, || NoObligation(()))
     }
 
     fn message_type(&self) -> &'static str {
@@ -74,16 +74,16 @@ pub(crate) struct Annotated<M> {
 impl<A: Handles<M>, M: Message> DynMessage<A> for Annotated<M> {
     fn dispatch<'a>(self: Box<Self>, context: DispatchContext<'a, A>) -> Running<'a> {
         let Annotated { message, headers } = *self;
-        handle_told(context, message, headers, ())
+        context.handle(message, headers, Mode::Tell, || NoObligation(()))
     }
 
     fn share<'a>(&self, actor: &'a A) -> Option<&'a dyn SharedActor<A>> {
-        Handles::<M>::share(actor)
+        A::By::share(actor)
     }
 
     fn dispatch_read<'a>(self: Box<Self>, context: ReadDispatch<'a, A>) -> RunningRead<'a> {
         let Annotated { message, headers } = *self;
-        A::accept_read(context, message, headers, Mode::Tell, NoObligation(()))
+        context.handle(message, headers, Mode::Tell, || NoObligation(()))
     }
 
     fn message_type(&self) -> &'static str {

@@ -3,11 +3,12 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use super::{Callee, handle_by};
+use super::{Callee, ToHandler, handle_by};
+use crate::delivery::access::{Dispatch, Handles};
 use crate::delivery::ask_state::Asker;
-use crate::delivery::completion::Handled;
-use crate::delivery::envelope::dispatch::{ReadDispatch, RunningRead};
-use crate::delivery::envelope::lifecycle::SharedLifecycle;
+use crate::delivery::completion::{Incident, Report};
+use crate::delivery::envelope::dispatch::{DispatchTarget, ReadDispatch, RunningRead, skip};
+use crate::delivery::gate::SharedGate;
 use crate::delivery::obligation::ReplyObligation;
 use crate::message::mode::Mode;
 use crate::{Headers, Message, Outcome, ReadContext, ReadHandler};
@@ -19,10 +20,8 @@ struct Beside<'a, A: crate::Actor> {
 }
 
 impl<A: ReadHandler<M>, M: Message> Callee<M> for Beside<'_, A> {
-    type Gate = SharedLifecycle<A>;
-
-    fn gate(&self) -> Option<SharedLifecycle<A>> {
-        self.ctx.lifecycle().cloned()
+    fn gate(&self) -> Option<(SharedGate, bool)> {
+        self.ctx.gate()
     }
 
     fn begin(&mut self, headers: Headers, asker: Option<Arc<dyn Asker>>) {
@@ -31,6 +30,28 @@ impl<A: ReadHandler<M>, M: Message> Callee<M> for Beside<'_, A> {
 
     fn call(self, message: M) -> impl Future<Output = Outcome<M::Reply>> + Send {
         self.actor.read(message, self.ctx)
+    }
+}
+
+impl<'a, A: Handles<M>, M: Message> ToHandler<'a, M> for ReadDispatch<'a, A> {
+    type Running = RunningRead<'a>;
+
+    fn target(&self) -> &'a dyn DispatchTarget {
+        self.route.target
+    }
+
+    fn handle<O: ReplyObligation<M::Reply> + 'a>(
+        self,
+        message: M,
+        headers: Headers,
+        mode: Mode,
+        obligation: impl FnOnce() -> O,
+    ) -> RunningRead<'a> {
+        A::By::read(self, message, headers, mode, obligation())
+    }
+
+    fn skip() -> RunningRead<'a> {
+        skip()
     }
 }
 
@@ -47,10 +68,14 @@ pub(crate) fn read<'a, A: ReadHandler<M>, M: Message, O: ReplyObligation<M::Repl
     RunningRead::from_or_box(async move {
         let handled = {
             let callee = Beside { actor, ctx: &mut ctx };
-            handle_by(callee, route, message, headers, mode, obligation).await
+            handle_by(callee, route, message, headers, mode, || obligation).await
         };
+        let handled = handled.map_err(|mut report| {
+            report.current = ctx.current();
+            report
+        });
         match (ctx.release(), handled) {
-            (Err(panic), Handled::Done) => Handled::Panicked(panic),
+            (Err(panic), Ok(_)) => Err(Report::new(M::type_name(), Incident::Panicked(panic))),
             (Err(panic), handled) => {
                 tracing::warn!(actor = %route.target.label(), %panic, "a destructor panicked");
                 handled
@@ -58,9 +83,4 @@ pub(crate) fn read<'a, A: ReadHandler<M>, M: Message, O: ReplyObligation<M::Repl
             (Ok(()), handled) => handled,
         }
     })
-}
-
-/// A read whose answer is not wanted any more.
-pub(crate) fn skip_read<'a>() -> RunningRead<'a> {
-    RunningRead::from_or_box(std::future::ready(Handled::Done))
 }

@@ -1,6 +1,5 @@
 //! One message of an actor with a [lifecycle](Gate), which is asked before the message is handled and before it is answered.
 
-use std::future::ready;
 use std::sync::Arc;
 use std::task::Context as TaskContext;
 
@@ -9,12 +8,11 @@ use tokio::time::Instant;
 use super::{Unhandled, run_interceptors};
 use crate::base::panic::{Panic, contain, discard};
 use crate::delivery::ask_state::Asker;
-use crate::delivery::completion::{DirectReply, Handled};
-use crate::delivery::envelope::dispatch::{Route, Running};
-use crate::delivery::envelope::lifecycle::Gate;
+use crate::delivery::completion::DirectReply;
+use crate::delivery::envelope::dispatch::{DispatchTarget, InboundChain, Running, skip};
+use crate::delivery::gate::SharedGate;
 use crate::delivery::handler::{Callee, start};
 use crate::delivery::obligation::{ReplyObligation, ReplyStatus};
-use crate::interceptor::api::Inbound;
 use crate::message::mode::Mode;
 use crate::{Error, Failure, Headers, Message, Result};
 
@@ -22,51 +20,51 @@ use crate::{Error, Failure, Headers, Message, Result};
 #[allow(clippy::too_many_arguments)]
 pub(super) fn run_gated<'a, C: Callee<M> + 'a, M: Message, O: ReplyObligation<M::Reply> + 'a>(
     callee: C,
-    route: Route<'a>,
-    chain: &'a Arc<[Arc<dyn Inbound>]>,
+    target: &'a dyn DispatchTarget,
+    inbound: InboundChain<'a>,
     message: M,
     headers: Headers,
     mode: Mode,
     obligation: O,
-    gate: C::Gate,
+    (gate, is_activity): (SharedGate, bool),
 ) -> Running<'a> {
-    let admitted = gate.admit();
-    let mut obligation = GatedObligation { inner: obligation, gate };
+    let admitted = gate.admit(is_activity);
+    let mut obligation = GatedObligation { inner: obligation, gate, is_activity };
     match admitted {
-        Ok(None) => dispatch(callee, route, chain, message, headers, mode, obligation),
+        Ok(None) => dispatch(callee, target, inbound, message, headers, mode, obligation),
         Ok(Some(wait)) => {
             let is_told = obligation.waiting().is_none();
-            let mut unhandled = Unhandled { message: Some(message), target: route.target, is_told };
+            let mut unhandled = Unhandled { message: Some(message), target, is_told };
             Running::from_or_box(async move {
                 wait.await;
                 let Some(message) = unhandled.message.take() else { unreachable!("it is taken once") };
-                dispatch(callee, route, chain, message, headers, mode, obligation).await
+                dispatch(callee, target, inbound, message, headers, mode, obligation).await
             })
         }
         Err(error) => {
-            let error = error.about(route.target).with("message", M::type_name());
+            let error = error.about(target).with("message", M::type_name());
             let text = contain(|| message.describe()).unwrap_or_else(|panic| Some(format!("({panic})")));
             discard(message);
             discard(headers);
             if obligation.inner.give(Err(error.clone())) != ReplyStatus::Delivered {
-                route.target.report_dead_letter(M::type_name(), &error, &|| text.clone());
+                target.report_dead_letter(M::type_name(), &error, &|| text.clone());
             }
-            Running::from_or_box(ready(Handled::Done))
+            skip()
         }
     }
 }
 
 fn dispatch<'a, C: Callee<M> + 'a, M: Message, O: ReplyObligation<M::Reply> + 'a>(
     mut callee: C,
-    route: Route<'a>,
-    chain: &'a Arc<[Arc<dyn Inbound>]>,
+    target: &'a dyn DispatchTarget,
+    inbound: InboundChain<'a>,
     message: M,
     headers: Headers,
     mode: Mode,
     mut obligation: O,
 ) -> Running<'a> {
-    if !chain.is_empty() {
-        return run_interceptors(callee, route, chain, message, headers, mode, obligation);
+    if !inbound.chain.is_empty() {
+        return run_interceptors(callee, target, inbound, message, headers, mode, obligation);
     }
     callee.begin(headers, obligation.asker());
     obligation.begin();
@@ -74,19 +72,20 @@ fn dispatch<'a, C: Callee<M> + 'a, M: Message, O: ReplyObligation<M::Reply> + 'a
 }
 
 /// An obligation whose answer is given only if the lifecycle of the actor allows it.
-struct GatedObligation<G, O> {
+struct GatedObligation<O> {
     inner: O,
-    gate: G,
+    gate: SharedGate,
+    is_activity: bool,
 }
 
-impl<G: Gate, O> GatedObligation<G, O> {
+impl<O> GatedObligation<O> {
     /// The error to give instead of the answer.
     fn refusal(&self) -> Option<Error> {
-        self.gate.may_reply().err().map(Error::perhaps_handled)
+        self.gate.may_reply(self.is_activity).err().map(Error::perhaps_handled)
     }
 }
 
-impl<G: Gate, R, O: ReplyObligation<R>> ReplyObligation<R> for GatedObligation<G, O> {
+impl<R, O: ReplyObligation<R>> ReplyObligation<R> for GatedObligation<O> {
     fn begin(&mut self) {
         self.inner.begin();
     }

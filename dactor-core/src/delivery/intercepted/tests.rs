@@ -1,6 +1,6 @@
 use super::*;
 use crate::interceptors::testbed::system;
-use crate::{Actor, Around, Context, Handler, Later, Outcome};
+use crate::{Actor, Around, Context, Handler, Inbound, Later, Outcome};
 
 /// Keeps its deferred replies.
 #[derive(Default)]

@@ -68,7 +68,7 @@ impl Ledger {
         if self.is_stale {
             self.recompute();
         }
-        // A message does not overtake one that waits before it.
+        // A message does not overtake a message that waits before it.
         let last = self.open.back().map(|(_, time)| *time).filter(|_| can_wait);
         let mut time = last.map_or(now, |last| last.max(now));
         if let Err(earliest) = self.check(time) {

@@ -31,7 +31,7 @@ pub(crate) trait DynActor: Labelled {
     fn supervision(&self) -> Supervision;
     /// Asks it to end. It is an error only for an actor that lives elsewhere.
     fn request_end(&self, how: End) -> Result<()>;
-    /// Lets the end of an actor that lives elsewhere be known here, until it is [not wanted](Self::unobserve) any more.
+    /// Subscribes to the end of a remote actor, until [`unobserve`](Self::unobserve).
     fn observe(&self) -> Result<()>;
     fn unobserve(&self);
     /// It lives elsewhere, and has ended. `false` when that is known already.

@@ -53,7 +53,7 @@ impl<A: Actor> ActorCore<A> {
         }
     }
 
-    /// Asks the actor to end. It is an error only for one that lives elsewhere; then the request is a dead letter.
+    /// Asks the actor to end. Fails only for a remote actor; then the request is a dead letter.
     pub(crate) fn request_end(&self, how: End) -> Result<()> {
         match self.route() {
             None => {

@@ -1,5 +1,6 @@
 //! The part of an actor's shared state that does not depend on the actor's type.
 
+use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -18,6 +19,7 @@ use crate::kernel::live_path::path_length;
 use crate::kernel::turn::{ActorSpan, PollState};
 use crate::kernel::watchers::Watchers;
 use crate::mailbox::{Ending, Wakeup};
+use crate::path::generated::GeneratedName;
 use crate::path::{ActorPathParts, ActorUid, Guardian, PathSegment};
 use crate::{Outbound, Pid, Result, StopReason, System};
 
@@ -105,7 +107,12 @@ impl ActorMeta {
 
     /// Of an actor that lives elsewhere. Its name is the one in its path.
     pub(crate) fn elsewhere(system: System, place: FarPlace) -> Self {
-        let name = place.path().name().and_then(PathSegment::unescaped).map(Arc::from);
+        let path = place.path();
+        let name = path.name().and_then(PathSegment::unescaped);
+        // A generated name is that of an actor without one. The key of a virtual actor may be any text.
+        let is_given =
+            |name: &str| path.virtual_actor().is_some() || GeneratedName::number_in(name).is_none();
+        let name = name.filter(|name| is_given(name)).map(Arc::from);
         let outbound = system.outbound().clone();
         Self {
             pid: Pid::next(),
@@ -186,7 +193,7 @@ impl ActorMeta {
         self.end.get()
     }
 
-    /// Whether it has not ended: not known of one that lives elsewhere, until its end is.
+    /// Whether it has not ended; `None` for a remote actor whose end is not known.
     pub(crate) fn is_alive(&self) -> Option<bool> {
         match self.has_ended() {
             true => Some(false),
@@ -205,8 +212,11 @@ impl ActorMeta {
     }
 
     /// The same, but an error in the actor's own turn, where waiting would be a deadlock.
-    pub(crate) async fn ended_outside_turn(&self, actor: &(impl Labelled + ?Sized)) -> Result<StopReason> {
-        self.end.wait_outside_turn(actor).await
+    pub(crate) fn ended_outside_turn<'a>(
+        &'a self,
+        actor: &'a (impl Labelled + ?Sized),
+    ) -> impl Future<Output = Result<StopReason>> + Send + 'a {
+        self.end.wait_outside_turn(actor)
     }
 
     /// Makes the reason of its end readable. `false` when it was before.

@@ -58,8 +58,15 @@ pub trait FarRoute<A: Actor>: Send + Sync + 'static {
         None
     }
 
-    /// An asker has given up an ask that this route took: it can be found among those that are pending, and the actor
-    /// can be told not to work for it any more.
+    /// Whether the code that runs on this thread is the actor's own: an ask of it could not be answered, and fails with
+    /// [`AskedItself`](crate::ErrorKind::AskedItself). Called for asks with a limit, as all are of a route that has an
+    /// [`ask_timeout`](Self::ask_timeout).
+    fn is_own_code(&self) -> bool {
+        false
+    }
+
+    /// An asker has given up an ask that this route took. The route can look for it among its pending asks, and cancel
+    /// it at the actor.
     fn asker_gone(&self) {}
 }
 

@@ -1,9 +1,9 @@
 //! User code in an actor's task: polls its hooks and handlers, and interprets their results.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::mem;
 use std::pin::{Pin, pin};
-use std::task::Poll;
+use std::task::{Context as TaskContext, Poll};
 
 use crate::base::panic::{Contained, Panic};
 use crate::kernel::actor_core::ActorCore;
@@ -71,16 +71,31 @@ pub(super) async fn hook<A: Actor, F: Future>(
 }
 
 /// Polls user code that does not panic, as this actor's, and drops it at the await where a kill arrives.
-pub(super) async fn guarded<A: Actor, F: Future>(
-    core: &ActorCore<A>,
-    mut code: Pin<&mut F>,
-) -> Result<F::Output, Killed> {
-    // A message that left the queue is polled at least to its first await: a kill in between would lose it
-    // silently.
-    let mut begun = false;
-    let mut watch = Watch::new();
-    poll_fn(|cx| {
-        if mem::replace(&mut begun, true) && core.mailbox.ending() == Ending::Kill {
+#[inline(always)]
+pub(super) fn guarded<'a, A: Actor, F: Future>(
+    core: &'a ActorCore<A>,
+    code: Pin<&'a mut F>,
+) -> Guarded<'a, A, F> {
+    Guarded { core, code, begun: false, watch: Watch::new() }
+}
+
+/// The future of [`guarded`]: every message is polled through it, so it is not a closure over several locals.
+pub(super) struct Guarded<'a, A: Actor, F> {
+    core: &'a ActorCore<A>,
+    code: Pin<&'a mut F>,
+    begun: bool,
+    watch: Watch,
+}
+
+impl<A: Actor, F: Future> Future for Guarded<'_, A, F> {
+    type Output = Result<F::Output, Killed>;
+
+    #[inline(always)]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        let Self { core, code, begun, watch } = &mut *self;
+        // A message that left the queue is polled at least to its first await: a kill in between would lose it
+        // silently.
+        if mem::replace(begun, true) && core.mailbox.ending() == Ending::Kill {
             return Poll::Ready(Err(Killed));
         }
         let entered = core.enter();
@@ -95,6 +110,5 @@ pub(super) async fn guarded<A: Actor, F: Future>(
             Poll::Pending if core.mailbox.wait_for_signal(cx.waker()) => Poll::Ready(Err(Killed)),
             Poll::Pending => Poll::Pending,
         }
-    })
-    .await
+    }
 }

@@ -1,14 +1,13 @@
 //! The message loop.
 
-use std::mem;
 use std::pin::pin;
 
 use super::hook::{Killed, error, guarded};
 use super::refill::refill;
 use super::teardown::Teardown;
 use super::{ActorTask, LoopExit, TURN, pause};
-use crate::delivery::completion::Handled;
-use crate::delivery::envelope::dispatch::{DispatchContext, Route};
+use crate::delivery::completion::{Finished, Incident, Report};
+use crate::delivery::envelope::dispatch::{DispatchContext, InboundChain, Route};
 use crate::delivery::envelope::{Envelope, Sharing};
 use crate::kernel::actor_core::ActorCore;
 use crate::kernel::family::FamilyRequest;
@@ -26,6 +25,15 @@ enum Due {
     Housekeeping,
     /// The turn's budget is spent.
     EndOfTurn,
+}
+
+/// What the message loop has to know of a message before its handler runs.
+#[derive(Clone, Copy)]
+struct Attention {
+    /// It runs beside others.
+    reads: bool,
+    /// It delays the idle timeout when it is done.
+    counts: bool,
 }
 
 impl<A: Actor> ActorTask<A> {
@@ -51,7 +59,7 @@ impl<A: Actor> ActorTask<A> {
                 }
                 continue;
             }
-            let Some(mut envelope) = self.next_message(signals) else {
+            let Some((envelope, attention)) = self.next_message(signals) else {
                 let Teardown { core, batch, .. } = &mut self.teardown;
                 if !refill(core, batch, &mut linger, &mut handled).await {
                     return LoopExit::Sound(StopReason::Drained);
@@ -59,15 +67,16 @@ impl<A: Actor> ActorTask<A> {
                 continue;
             };
             handled += 1;
-            if envelope.sharing() != Sharing::Exclusive {
+            // Not borrowed from here on: a borrowed envelope would be stored in the cell with each message.
+            let (envelope, counts) = if attention.reads {
                 match Box::pin(self.reads(envelope, &mut handled)).await {
-                    Ok(Some(next)) => envelope = next,
+                    Ok(Some(write)) => write,
                     Ok(None) => continue,
                     Err(exit) => return exit,
                 }
-            }
-            let message = envelope.message_type();
-            let counts = self.ctx.counts_as_activity(&envelope);
+            } else {
+                (envelope, attention.counts)
+            };
             // Pinned in place: a running handler is large, and moving it would dominate the cost of a tell.
             let outcome = {
                 let (core, context) = self.dispatch_context();
@@ -77,8 +86,8 @@ impl<A: Actor> ActorTask<A> {
             if counts {
                 self.ctx.is_active();
             }
-            let Some(handled) = self.finish(outcome) else { continue };
-            if let Err(exit) = Box::pin(self.conclude(handled, message)).await {
+            let Some(report) = self.finish(outcome) else { continue };
+            if let Err(exit) = Box::pin(self.conclude_or_end(report)).await {
                 return exit;
             }
         }
@@ -99,9 +108,14 @@ impl<A: Actor> ActorTask<A> {
     }
 
     #[inline(always)]
-    fn next_message(&mut self, signals: Signals) -> Option<Envelope<A>> {
+    fn next_message(&mut self, signals: Signals) -> Option<(Envelope<A>, Attention)> {
         let Self { ctx, teardown, .. } = self;
-        next_message(ctx, teardown, signals)
+        let envelope = next_message(ctx, teardown, signals)?;
+        let attention = Attention {
+            reads: envelope.sharing() != Sharing::Exclusive,
+            counts: ctx.counts_as_activity(&envelope),
+        };
+        Some((envelope, attention))
     }
 
     #[inline(always)]
@@ -109,19 +123,27 @@ impl<A: Actor> ActorTask<A> {
         let Self { factory, ctx, teardown: Teardown { core, batch, .. }, inbound, .. } = self;
         let core = &**core;
         let Some(actor) = factory.instance() else { unreachable!("a failed restart ends the loop") };
-        let inbound = inbound.as_ref();
-        let route = Route { target: core, inbound, behind: batch.len() };
-        (core, DispatchContext { actor, ctx, route })
+        let inbound = inbound.as_ref().map(|chain| InboundChain { chain, behind: batch.len() });
+        (core, DispatchContext { actor, ctx, route: Route { target: core, inbound } })
     }
 
-    /// Fast path for a message that was handled normally. Other outcomes are left to
-    /// [`conclude`](Self::conclude).
+    /// Ends a message. What follows, if it was not handled normally.
     #[inline(always)]
-    fn finish(&mut self, outcome: Result<Handled, Killed>) -> Option<Result<Handled, Killed>> {
-        let Ok(done @ Handled::Done) = outcome else { return Some(outcome) };
-        // Nothing to drop, but the compiler cannot tell.
-        mem::forget(done);
-        self.ctx.finish_message().err().map(|panic| Ok(Handled::Panicked(panic)))
+    fn finish(&mut self, outcome: Result<Finished, Killed>) -> Option<Result<Box<Report>, Killed>> {
+        let message = match outcome {
+            Ok(Ok(message)) => message,
+            Ok(Err(report)) => return Some(Ok(report)),
+            Err(Killed) => return Some(Err(Killed)),
+        };
+        let panic = self.ctx.finish_message().err()?;
+        Some(Ok(Report::new(message.map_or("", |name| name()), Incident::Panicked(panic))))
+    }
+
+    async fn conclude_or_end(&mut self, report: Result<Box<Report>, Killed>) -> Result<(), LoopExit> {
+        match report {
+            Ok(report) => self.conclude(*report).await,
+            Err(Killed) => Err(LoopExit::Lost(StopReason::Killed)),
+        }
     }
 
     /// Handles timers and family requests.
@@ -144,7 +166,7 @@ impl<A: Actor> ActorTask<A> {
     }
 }
 
-/// The message whose turn it is, of those that the cell has taken.
+/// The next message of the batch that the cell has taken.
 #[inline(always)]
 pub(super) fn next_message<A: Actor>(
     ctx: &mut Context<A>,

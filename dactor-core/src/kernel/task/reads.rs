@@ -18,7 +18,7 @@
 //! | open | a message, a call, a signal | the next message may run beside the reads |
 //! | full, closed | a message that interleaves, a signal | others wait |
 //!
-//! A stop refuses what is queued at once: a read may wait for it, through another actor. A kill drops the reads.
+//! A stop refuses queued messages at once: a read may wait for one of them, through another actor. A kill drops the reads.
 //!
 //! The instance of an actor that is not `Sync` cannot be borrowed across an await, and the task does not know which
 //! actors are. The first read does, and gives the reference as a [`SharedActor`](crate::SharedActor).
@@ -66,12 +66,13 @@ impl ReadLimits {
 }
 
 impl<A: Actor> ActorTask<A> {
-    /// Runs reads, from this one up to the next message that is none: that message, if there is one.
+    /// Runs reads, from this one up to the next message that is none: that message, if there is one, and whether it delays the
+    /// idle timeout.
     pub(super) async fn reads(
         &mut self,
         first: Envelope<A>,
         handled: &mut usize,
-    ) -> Result<Option<Envelope<A>>, LoopExit> {
+    ) -> Result<Option<(Envelope<A>, bool)>, LoopExit> {
         let core = self.teardown.core.clone();
         let mut limits = self.options.as_ref().and_then(|options| options.reads).unwrap_or_default();
         limits.slow = limits.slow.or(core.meta.system().slow_read());
@@ -106,14 +107,17 @@ impl<A: Actor> ActorTask<A> {
             (phase.write.take(), mem::take(&mut phase.failed))
         };
         let generation = core.meta.family().generation();
-        for (message, handled) in failed {
+        for report in failed {
             if core.meta.family().generation() == generation {
-                self.conclude(Ok(handled), message).await?;
+                self.conclude(report).await?;
             } else {
                 // Its instance is gone already.
-                self.report(handled, message);
+                self.report(report);
             }
         }
-        Ok(write)
+        Ok(write.map(|write| {
+            let counts = self.ctx.counts_as_activity(&write);
+            (write, counts)
+        }))
     }
 }

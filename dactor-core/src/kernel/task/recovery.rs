@@ -11,7 +11,7 @@ use super::hook::{self, HookError, Killed, error, guarded, hook};
 use super::{ActorTask, LoopExit};
 use crate::base::label::Labelled;
 use crate::base::panic::{Panic, contain};
-use crate::delivery::completion::Handled;
+use crate::delivery::completion::{Incident, Report};
 use crate::delivery::obligation::ReplyStatus;
 use crate::kernel::actor_core::ActorCore;
 use crate::mailbox::Ending;
@@ -20,13 +20,10 @@ use crate::{Actor, Directive, Error, ErrorKind, StopReason, Supervision};
 
 impl<A: Actor> ActorTask<A> {
     /// Handles the outcome of a message that was not handled normally.
-    pub(super) async fn conclude(
-        &mut self,
-        handled: Result<Handled, Killed>,
-        message: &'static str,
-    ) -> Result<(), LoopExit> {
-        let Ok(handled) = handled else { return Err(LoopExit::Lost(StopReason::Killed)) };
+    pub(super) async fn conclude(&mut self, report: Report) -> Result<(), LoopExit> {
+        let Report { message, incident, current } = report;
         let Self { factory, ctx, teardown, .. } = self;
+        ctx.resume(current);
         let core = &*teardown.core;
         let events = core.meta.system().events();
         let panicked = |panic: Panic| {
@@ -35,12 +32,11 @@ impl<A: Actor> ActorTask<A> {
             (error, None)
         };
         let mut failure = None;
-        match handled {
-            Handled::Done => {}
-            Handled::AskerGone => events.asker_gone(core, message),
-            Handled::ReplyDropped => events.reply_dropped(core, message),
-            Handled::Panicked(panic) => failure = Some(panicked(panic)),
-            Handled::Failed(failed, status) => {
+        match incident {
+            Incident::AskerGone => events.asker_gone(core, message),
+            Incident::ReplyDropped => events.reply_dropped(core, message),
+            Incident::Panicked(panic) => failure = Some(panicked(panic)),
+            Incident::Failed(failed, status) => {
                 let error =
                     error(core, ErrorKind::Failed).with("message", message).because_shared(failed.shared());
                 let error = match status {
@@ -79,11 +75,12 @@ impl<A: Actor> ActorTask<A> {
     }
 
     /// Reports a failure of an instance that is gone.
-    pub(super) fn report(&self, handled: Handled, message: &'static str) {
+    pub(super) fn report(&self, report: Report) {
+        let Report { message, incident, .. } = report;
         let core = &*self.teardown.core;
-        let error = match handled {
-            Handled::Panicked(panic) => error(core, ErrorKind::Panicked).because(panic),
-            Handled::Failed(failed, status) if status != ReplyStatus::Delivered => {
+        let error = match incident {
+            Incident::Panicked(panic) => error(core, ErrorKind::Panicked).because(panic),
+            Incident::Failed(failed, status) if status != ReplyStatus::Delivered => {
                 error(core, ErrorKind::Failed).because_shared(failed.shared())
             }
             _ => return,

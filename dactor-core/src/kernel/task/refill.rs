@@ -1,8 +1,8 @@
 //! How a cell waits for messages.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::mem;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::{Context as TaskContext, Poll};
 
 use crate::Actor;
@@ -16,16 +16,33 @@ use crate::mailbox::{Ending, Park, Taken};
 /// Fills the batch, waiting for messages. `false` when the actor is draining and the mailbox is empty.
 ///
 /// Resets `since_native` when the cell goes back to its runtime.
-pub(super) async fn refill<A: Actor>(
-    core: &ActorCore<A>,
-    batch: &mut Queue<Envelope<A>>,
-    linger: &mut Linger,
-    since_native: &mut usize,
-) -> bool {
+#[inline(always)]
+pub(super) fn refill<'a, A: Actor>(
+    core: &'a ActorCore<A>,
+    batch: &'a mut Queue<Envelope<A>>,
+    linger: &'a mut Linger,
+    since_native: &'a mut usize,
+) -> Refill<'a, A> {
     // A turn without messages has no conversation to linger for.
     let may_linger = *since_native > 0 && linger.is_due();
-    let mut wait = Wait { linger, since_native, may_linger, is_lingering: false, woken_in_vain: false };
-    poll_fn(|cx| wait.poll(core, batch, cx)).await
+    let wait = Wait { linger, since_native, may_linger, is_lingering: false, woken_in_vain: false };
+    Refill { core, batch, wait }
+}
+
+/// The future of [`refill`].
+pub(super) struct Refill<'a, A: Actor> {
+    core: &'a ActorCore<A>,
+    batch: &'a mut Queue<Envelope<A>>,
+    wait: Wait<'a>,
+}
+
+impl<A: Actor> Future for Refill<'_, A> {
+    type Output = bool;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<bool> {
+        let Self { core, batch, wait } = &mut *self;
+        wait.poll(core, batch, cx)
+    }
 }
 
 /// What an idle cell does.

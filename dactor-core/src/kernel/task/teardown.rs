@@ -61,14 +61,19 @@ impl<A: Actor> Teardown<A> {
     #[cold]
     fn refuse_rest(&mut self, was_closed: bool, lifecycle: Option<&SharedLifecycle<A>>) {
         // What was put aside is older than what waits.
-        let aside = self.core.mailbox.empty_stash();
-        let rest = if was_closed { Queue::new() } else { self.core.mailbox.close() };
+        let aside = self.core.mailbox.take_stash();
+        let rest = if was_closed { Queue::new() } else { self.core.mailbox.take_rest() };
         let system = self.core.meta.system();
         let closes = system.registry().is_closed();
         let mut handed_over = Vec::new();
-        for envelope in aside.chain(self.batch.by_ref()).chain(rest).filter(Envelope::is_letter) {
+        // The batch of a bounded mailbox is one message, of any lane.
+        let lane = self.core.mailbox.signals().lane();
+        let batch = self.batch.by_ref().map(|envelope| (lane, envelope));
+        for (priority, envelope) in
+            aside.chain(batch).chain(rest).filter(|(_, envelope)| envelope.is_letter())
+        {
             if lifecycle.is_some() {
-                handed_over.push(envelope);
+                handed_over.push((envelope, priority));
                 continue;
             }
             if closes && !envelope.is_withdrawn() {

@@ -115,8 +115,8 @@ enum MessageOutcome {
 }
 use MessageOutcome::{Back, Dropped, Handled, Rest};
 
-/// Tells each message, in its lane, and returns those that did not stay in the mailbox: its own, or older
-/// ones that were evicted.
+/// Tells each message, in its lane, and returns the messages that did not stay in the mailbox: refused or
+/// evicted ones.
 fn tell_at(mailbox: &MailboxRef, host: &Bell, messages: &[(u32, Priority)]) -> Vec<(u32, MessageOutcome)> {
     let mut gone = Vec::new();
     for &(message, priority) in messages {

@@ -23,8 +23,7 @@ fn two_senders(limit: Limit, capacity: usize) -> BTreeSet<[MessageOutcome; 3]> {
     })
 }
 
-/// The outcomes with room for one: the first message finds room, and `late` is the outcome of one that does
-/// not.
+/// The outcomes with a capacity of one: the first message finds room, and `late` is the outcome of the others.
 fn too_late_for_one(late: MessageOutcome) -> BTreeSet<[MessageOutcome; 3]> {
     BTreeSet::from([
         [Handled, Handled, Handled],
@@ -97,7 +96,7 @@ fn the_oldest_that_meets_a_stop_is_in_one_place() {
     // A message is evicted only for another, which was then admitted.
     let expected = all.into_iter().flat_map(|one| all.map(|other| [one, other]));
     let impossible = [[Dropped, Dropped], [Dropped, Back], [Back, Dropped]];
-    assert_eq!(outcomes, expected.filter(|fates| !impossible.contains(fates)).collect());
+    assert_eq!(outcomes, expected.filter(|outcome| !impossible.contains(outcome)).collect());
 }
 
 #[test]

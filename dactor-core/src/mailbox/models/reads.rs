@@ -8,7 +8,7 @@ fn join(mailbox: &MailboxRef, host: &Bell, message: u32) {
     wake(mailbox.meet().rouse_reads(), host);
 }
 
-/// So many messages join while another one is sent that waits. How often the cell was woken.
+/// `count` messages join while another message is sent and waits. Returns how often the cell was woken.
 fn joins(count: u32, other: Option<u32>) -> BTreeSet<usize> {
     explore(move || {
         let mailbox = ModelMailbox::new(None);
@@ -20,7 +20,7 @@ fn joins(count: u32, other: Option<u32>) -> BTreeSet<usize> {
             .map(|message| beside(&mailbox, &host, move |mailbox, host| tell(mailbox, host, &[message])));
         let waker = Waker::from(bell.clone());
         let (mut batch, mut joined, mut woken) = (Queue::new(), Vec::new(), 0);
-        // One that slept through a message would wait for ever.
+        // A cell that slept through a message would wait for ever.
         while joined.len() < count as usize {
             let before = joined.len();
             let mut joining = Vec::new();

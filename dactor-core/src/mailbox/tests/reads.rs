@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Wake;
+use std::time::Duration;
 
 use super::*;
+use crate::mailbox::shed::Shed;
 
 #[derive(Default)]
 struct Woken(AtomicUsize);
@@ -29,16 +31,71 @@ fn run(wakeup: Wakeup) {
 }
 
 /// All that waits, in the order in which a cell takes it.
-fn order(mailbox: &Mailbox<u32>, mut batch: Queue<u32>) -> Vec<u32> {
+pub(super) fn order<T: Item>(mailbox: &Mailbox<T>, mut batch: Queue<T>) -> Vec<T> {
     let mut order = Vec::new();
     loop {
-        let next = if mailbox.signals().overtaken() { pick(mailbox, &mut batch) } else { batch.pop_front() };
+        let overtaken = mailbox.signals().overtaken();
+        let next =
+            if overtaken { mailbox.pick(&mut batch, &mut Signals::default()) } else { batch.pop_front() };
         match next {
             Some(message) => order.push(message),
             None if mailbox.take(&mut batch, Park::Native) == Taken::Some => {}
             None => return order,
         }
     }
+}
+
+/// Takes out what joins.
+fn joined(mailbox: &Mailbox<u32>) -> (Queue<u32>, Vec<u32>) {
+    let (mut batch, mut joining) = (Queue::new(), Vec::new());
+    mailbox.join_or_wait(&mut batch, &mut joining, Waker::noop());
+    (batch, joining)
+}
+
+#[test]
+fn the_order_is_that_without_the_messages_that_joined() {
+    for many in [0, 300] {
+        let [with, without] = [true, false].map(|joins| {
+            let mailbox = launched();
+            let messages = (10..10 + many).map(|number| (number, Normal)).chain([
+                (1, Normal),
+                (500, Normal),
+                (501, Normal),
+                (2, Low),
+                (502, Low),
+            ]);
+            let sent = |number: &u32| joins || !number.interleaves();
+            messages
+                .filter(|(number, _)| sent(number))
+                .for_each(|(number, priority)| send(&mailbox, number, priority));
+            // It comes after all that was sent before it, and before the messages after it.
+            assert!(mailbox.notify(2000).is_ok());
+            [(3, Normal), (4, Normal), (5, Low), (6, Low)]
+                .into_iter()
+                .for_each(|(number, priority)| send(&mailbox, number, priority));
+            let (batch, joining) = joined(&mailbox);
+            assert_eq!(joining.len(), if joins { 3 } else { 0 });
+            order(&mailbox, batch)
+        });
+        assert_eq!(with, without, "behind {many}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_joins_takes_its_age_along() {
+    let shed = Some(Shed::default().age(Duration::from_secs(1)));
+    let limit = Limit { capacity: usize::MAX, overflow: Overflow::Reject, shed };
+    let mailbox = launch(Mailbox::new(Some(limit)));
+    let step = Duration::from_millis(600);
+    assert!(mailbox.notify(1000).is_ok());
+    send(&mailbox, 500, Normal);
+    tokio::time::advance(step).await;
+    send(&mailbox, 1, Normal);
+    assert_eq!(joined(&mailbox).1, [500]);
+    tokio::time::advance(step).await;
+    assert!(mailbox.push(2, Normal).is_ok(), "the oldest message has waited for 600 ms");
+    tokio::time::advance(step).await;
+    assert!(matches!(mailbox.push(3, Normal), Err(Refusal::Overloaded(..))));
 }
 
 #[test]

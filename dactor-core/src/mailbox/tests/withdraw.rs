@@ -1,7 +1,9 @@
 //! Asks that are withdrawn while they wait.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use super::reads::order;
 use super::*;
 use crate::mailbox::shed::Shed;
 use crate::mailbox::slot::AtomicSlot;
@@ -159,6 +161,48 @@ fn shedding_goes_by_what_is_wanted() {
     assert!(mailbox.push(told(4), Normal).is_ok() && mailbox.push(told(5), Normal).is_ok());
     assert!(matches!(mailbox.push(told(9), Normal), Err(Refusal::Overloaded(..))));
     assert_eq!(numbers(mailbox.close()), [4, 5]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn ages_stay_with_their_messages() {
+    let shed = Some(Shed::default().age(Duration::from_secs(1)));
+    let mailbox = mailbox(Some(Limit { capacity: usize::MAX, overflow: Overflow::Reject, shed }));
+    let step = Duration::from_millis(600);
+    assert!(mailbox.push(told(10), Normal).is_ok());
+    let asks: Vec<_> = (0..3).map(ask).collect();
+    asks.iter().for_each(|ask| assert!(mailbox.push(ask.clone(), Normal).is_ok()));
+    tokio::time::advance(step).await;
+    assert!(mailbox.push(told(11), Normal).is_ok());
+    asks.iter().for_each(|ask| withdraw(&mailbox, ask));
+    assert_eq!(held(&mailbox), 2);
+    tokio::time::advance(step).await;
+    assert!(matches!(mailbox.push(told(12), Normal), Err(Refusal::Overloaded(..))));
+    assert_eq!(take(&mailbox), [10]);
+    assert!(mailbox.push(told(12), Normal).is_ok(), "the oldest message has waited for 600 ms");
+}
+
+#[test]
+fn the_order_is_that_without_the_withdrawn_asks() {
+    for many in [4, 300] {
+        let [with, without] = [true, false].map(|sent| {
+            let mailbox = mailbox(None);
+            let asks: Vec<_> = (0..many).map(ask).collect();
+            let tell = |number, priority| assert!(mailbox.push(told(number), priority).is_ok());
+            tell(900, Normal);
+            tell(901, Low);
+            for ask in asks.iter().filter(|_| sent) {
+                assert!(mailbox.push(ask.clone(), [Normal, Low][ask.0 as usize % 2]).is_ok());
+            }
+            assert!(mailbox.notify(told(2000)).is_ok());
+            tell(902, Normal);
+            tell(903, Normal);
+            tell(904, Low);
+            tell(905, Low);
+            asks.iter().filter(|_| sent).for_each(|ask| withdraw(&mailbox, ask));
+            order(&mailbox, Queue::new()).into_iter().map(|ask| ask.0).collect::<Vec<_>>()
+        });
+        assert_eq!(with, without, "with {many} asks");
+    }
 }
 
 #[test]

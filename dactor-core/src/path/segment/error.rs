@@ -39,7 +39,7 @@ impl SegmentError {
         Self { reason, position }
     }
 
-    /// What is wrong.
+    /// The reason.
     pub fn reason(&self) -> SegmentReason {
         self.reason
     }

@@ -21,6 +21,7 @@ pub(super) struct Conditions {
     /// Odd while the link is cut. A frame of an earlier number is lost.
     epoch: AtomicU64,
     allows_end: AtomicBool,
+    at_once: AtomicBool,
     sent: AtomicU64,
     delivered: AtomicU64,
 }
@@ -35,7 +36,7 @@ pub(super) struct Faults {
 
 /// What happens to one frame.
 #[derive(Debug, Default)]
-pub(super) struct Fate {
+pub(super) struct FrameFault {
     pub(super) lost: bool,
     pub(super) twice: bool,
     pub(super) late: bool,
@@ -52,6 +53,7 @@ impl Conditions {
             limit: Mutex::new(LIMIT),
             epoch: AtomicU64::new(0),
             allows_end: AtomicBool::new(true),
+            at_once: AtomicBool::new(false),
             sent: AtomicU64::new(0),
             delivered: AtomicU64::new(0),
         }
@@ -69,14 +71,14 @@ impl Conditions {
     }
 
     /// Decides over the next frame. Without faults no random number is drawn.
-    pub(super) fn decide(&self) -> Fate {
+    pub(super) fn decide(&self) -> FrameFault {
         let faults = lock(&self.faults).clone();
         let strikes = |probability: f64| probability > 0.0 && self.random.fraction() < probability;
         let delay = faults.delay.as_ref().map_or(Duration::ZERO, |range| {
             let spread = range.end().saturating_sub(*range.start());
             *range.start() + spread.mul_f64(self.random.fraction())
         });
-        Fate {
+        FrameFault {
             lost: strikes(faults.lose),
             twice: strikes(faults.duplicate),
             late: strikes(faults.reorder),
@@ -106,6 +108,14 @@ impl Conditions {
 
     pub(super) fn set_allows_end(&self, allowed: bool) {
         self.allows_end.store(allowed, Ordering::SeqCst);
+    }
+
+    pub(super) fn at_once(&self) -> bool {
+        self.at_once.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn set_at_once(&self, at_once: bool) {
+        self.at_once.store(at_once, Ordering::SeqCst);
     }
 
     pub(super) fn epoch(&self) -> u64 {

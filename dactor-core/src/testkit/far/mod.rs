@@ -1,10 +1,8 @@
 //! Two systems that reach each other through frames, without a network.
 
 mod conditions;
-mod control;
-mod receive;
 mod side;
-mod streams;
+mod spawns;
 mod transport;
 
 use std::fmt;
@@ -16,7 +14,7 @@ use self::conditions::Conditions;
 use self::side::Side;
 use crate::base::random::random;
 use crate::path::ActorPath;
-use crate::wire::{Elsewhere, Remote, WireScope, far_actor, far_recipient};
+use crate::wire::{Association, Elsewhere, Remote, WireScope, far_actor, far_recipient};
 use crate::{ActorRef, Codec, Error, ErrorKind, Header, Recipient, Result, SentTo, StopReason, System};
 
 /// A link between two systems: each has refs to actors of the other one, and every message, answer, watch and request to end
@@ -111,7 +109,7 @@ impl FarLink {
     /// Those of [`Accepts::of`](crate::wire::Accepts::of).
     pub fn serve<A: Remote>(&self) -> Result<&Self> {
         for side in &self.sides {
-            side.serve::<A>()?;
+            side.association.serve::<A>()?;
         }
         Ok(self)
     }
@@ -123,7 +121,7 @@ impl FarLink {
     /// Those of [`HeaderDecoders::register`](crate::wire::HeaderDecoders::register).
     pub fn header<H: Header>(&self) -> Result<&Self> {
         for side in &self.sides {
-            side.header::<H>()?;
+            side.association.header::<H>()?;
         }
         Ok(self)
     }
@@ -143,7 +141,7 @@ impl FarLink {
     /// what the link is told to [refuse](Self::refuse) with.
     pub fn actor_at<A: Remote>(&self, from: &System, path: &ActorPath) -> Result<ActorRef<A>> {
         let side = self.side(from)?;
-        side.look_up(path)?;
+        side.check_target(path)?;
         let there = side.peer_system().actor_at::<A>(path)?;
         self.actor(from, &there)
     }
@@ -155,7 +153,7 @@ impl FarLink {
     /// [`Unresolved`](ErrorKind::Unresolved) for an actor of a third system.
     pub fn actor<A: Remote>(&self, from: &System, actor: &ActorRef<A>) -> Result<ActorRef<A>> {
         let side = self.side(from)?;
-        far_actor(from, &side.checked(&actor.path())?, &side.carrier())
+        far_actor(from, &side.checked(&actor.path())?, &side.association.carrier())
     }
 
     /// The recipient that `from` gets for the actor of the other system at this path, whatever its type. The path has the
@@ -171,11 +169,12 @@ impl FarLink {
         path: &ActorPath,
     ) -> Result<Recipient<M>> {
         let side = self.side(from)?;
-        far_recipient(from, &side.checked(path)?, &side.carrier())
+        far_recipient(from, &side.checked(path)?, &side.association.carrier())
     }
 
-    /// Loses frames with this probability. A lost request or answer is a `Timeout` for its asker; a stream has no limit of
-    /// its own, so give it one.
+    /// Loses frames with this probability. A lost request or answer is a `Timeout` for its asker. A stream is whole, or ends with an
+    /// error: a lost item is found when the next one comes, and a stream without a sign of life from the other end has ended as
+    /// `Timeout` [after the same time](Self::answer_within).
     pub fn lose(&self, probability: f64) -> &Self {
         self.conditions.change(|faults| faults.lose = probability);
         self
@@ -205,30 +204,31 @@ impl FarLink {
         self
     }
 
-    /// Fails asks that have no answer after this long; 30 seconds if not set.
+    /// Fails asks that have no answer after this long, and streams from whose other end nothing is heard for as long; 30
+    /// seconds if not set.
     pub fn answer_within(&self, limit: Duration) -> &Self {
         self.conditions.set_limit(limit);
         self
     }
 
-    /// Cuts the link. What is under way is lost: asks fail with [`Disconnected`](ErrorKind::Disconnected), streams end with it, and
-    /// messages are refused with it. No actor has ended by that.
+    /// Cuts the link. Frames under way are lost: asks fail with [`Disconnected`](ErrorKind::Disconnected), streams end with it, and
+    /// messages are refused with it. It ends no actor.
     pub fn cut(&self) -> &Self {
         self.conditions.cut();
-        self.sides.iter().for_each(|side| side.disconnect());
+        self.sides.iter().for_each(|side| side.association.disconnected());
         self
     }
 
     /// Joins a link that was [cut](Self::cut). Watches are set again.
     pub fn heal(&self) -> &Self {
         self.conditions.heal();
-        self.sides.iter().for_each(|side| side.reconnect());
+        self.sides.iter().for_each(|side| side.association.connected());
         self
     }
 
     /// Lets `system` give the other system up for lost: what it watches there has ended as
-    /// [`Unreachable`](StopReason::Unreachable), messages to it are refused with [`Quarantined`](ErrorKind::Quarantined), and nothing from it is delivered
-    /// any more.
+    /// [`Unreachable`](StopReason::Unreachable), messages to it are refused with [`Quarantined`](ErrorKind::Quarantined), and its messages are no
+    /// longer delivered.
     ///
     /// # Errors
     ///
@@ -236,7 +236,7 @@ impl FarLink {
     pub fn quarantine(&self, system: &System) -> Result<&Self> {
         let side = self.side(system)?;
         side.refuse(Some(ErrorKind::Quarantined));
-        side.give_up(&StopReason::Unreachable);
+        side.association.give_up(&StopReason::Unreachable);
         Ok(self)
     }
 
@@ -272,7 +272,16 @@ impl FarLink {
     ///
     /// [`Unresolved`](ErrorKind::Unresolved) for a system that is not linked.
     pub fn pending(&self, system: &System) -> Result<usize> {
-        self.side(system).map(|side| side.pending())
+        self.side(system).map(|side| side.association.pending())
+    }
+
+    /// The association of `system` with the other one.
+    ///
+    /// # Errors
+    ///
+    /// [`Unresolved`](ErrorKind::Unresolved) for a system that is not linked.
+    pub fn association(&self, system: &System) -> Result<Arc<Association>> {
+        self.side(system).map(|side| side.association.clone())
     }
 
     /// What encodes and decodes refs in `system`, for tests of messages alone.
@@ -281,7 +290,7 @@ impl FarLink {
     ///
     /// [`Unresolved`](ErrorKind::Unresolved) for a system that is not linked.
     pub fn scope(&self, system: &System) -> Result<Arc<dyn WireScope>> {
-        self.side(system).map(|side| side.carrier().scope())
+        self.side(system).map(|side| side.association.carrier().scope())
     }
 
     fn side(&self, system: &System) -> Result<&Arc<Side>> {

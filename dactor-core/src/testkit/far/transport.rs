@@ -6,7 +6,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::mpsc::error::TryRecvError;
 
 use super::conditions::Conditions;
-use super::side::{Shared, Side};
+use super::side::Side;
 
 /// A frame under way.
 pub(super) struct Packet {
@@ -19,8 +19,7 @@ pub(super) struct Packet {
 /// Carries frames to a side until it is gone, or the sides that send to it are.
 pub(super) async fn carry(
     mut packets: UnboundedReceiver<Packet>,
-    to: Weak<Shared>,
-    at: usize,
+    to: Weak<Side>,
     conditions: Arc<Conditions>,
 ) {
     let mut overtaken = None;
@@ -31,21 +30,20 @@ pub(super) async fn carry(
         };
         let is_overtaken = next.is_none();
         let Some(packet) = next.or_else(|| overtaken.take()) else { return };
-        let fate = conditions.decide();
-        if !fate.delay.is_zero() {
-            tokio::time::sleep(fate.delay).await;
+        let fault = conditions.decide();
+        if !fault.delay.is_zero() {
+            tokio::time::sleep(fault.delay).await;
         }
         // A frame that was sent while the link was cut has an odd number.
-        if fate.lost || packet.epoch % 2 == 1 || packet.epoch != conditions.epoch() {
+        if fault.lost || packet.epoch % 2 == 1 || packet.epoch != conditions.epoch() {
             continue;
         }
-        if fate.late && overtaken.is_none() && !is_overtaken {
+        if fault.late && overtaken.is_none() && !is_overtaken {
             overtaken = Some(packet);
             continue;
         }
-        let Some(shared) = to.upgrade() else { return };
-        let to = Side::new(shared, at);
-        for _ in 0..1 + u8::from(fate.twice) {
+        let Some(to) = to.upgrade() else { return };
+        for _ in 0..1 + u8::from(fault.twice) {
             to.receive(&packet);
         }
         if let Some(packet) = overtaken.take().filter(|packet: &Packet| packet.epoch == conditions.epoch()) {

@@ -5,22 +5,19 @@ use std::time::Duration;
 use super::{Body, Call, Frame, Party, StreamKind, Target, VERSION, direction, flags, target};
 use crate::wire::bytes::Reader;
 use crate::wire::headers::RawHeaders;
-use crate::{Priority, Result};
+use crate::{Error, Priority, Result};
 
 impl<'a> Frame<'a> {
     /// Reads a frame that takes up all of the bytes. A frame that is read and encoded again gives the same bytes.
     ///
     /// # Errors
     ///
-    /// [`InvalidFrame`](crate::ErrorKind::InvalidFrame), which says what is wrong, and where.
+    /// [`InvalidFrame`](crate::ErrorKind::InvalidFrame), which names the mistake and its position.
     pub fn decode(bytes: &'a [u8]) -> Result<Self> {
         let mut reader = Reader::new(bytes);
         let version = reader.byte("the version")?;
         if version != VERSION {
-            return Err(reader
-                .invalid("the version", "is not known")
-                .with("version", version)
-                .with("expected", VERSION));
+            return Err(unknown_version(&reader, version));
         }
         let direction = reader.byte("the direction")?;
         let flags = Flags(reader.byte("the flags")?);
@@ -28,6 +25,11 @@ impl<'a> Frame<'a> {
         let body = body(direction, flags, &mut reader)?;
         Ok(Self { correlation, body })
     }
+}
+
+#[cold]
+fn unknown_version(reader: &Reader<'_>, version: u8) -> Error {
+    reader.invalid("the version", "is not known").with("version", version).with("expected", VERSION)
 }
 
 #[derive(Clone, Copy)]
@@ -56,18 +58,27 @@ impl Flags {
 
 #[inline]
 fn body<'a>(direction: u8, flags: Flags, reader: &mut Reader<'a>) -> Result<Body<'a>> {
+    let kind = match direction {
+        direction::REQUEST | direction::ONE_WAY => StreamKind::Expand,
+        direction::OPEN => match reader.byte("the kind of stream")? {
+            0 => StreamKind::Expand,
+            1 => StreamKind::Reduce,
+            2 => StreamKind::Transform,
+            _ => return Err(reader.invalid("the kind of stream", "is not known")),
+        },
+        _ => return other_body(direction, flags, reader),
+    };
+    // Read in one place: a call is large, and is not to be moved about.
+    let call = call(flags, reader)?;
     Ok(match direction {
-        direction::REQUEST => Body::Request(call(flags, reader)?),
-        direction::ONE_WAY => Body::OneWay(call(flags, reader)?),
-        direction::OPEN => {
-            let kind = match reader.byte("the kind of stream")? {
-                0 => StreamKind::Expand,
-                1 => StreamKind::Reduce,
-                2 => StreamKind::Transform,
-                _ => return Err(reader.invalid("the kind of stream", "is not known")),
-            };
-            Body::Open(kind, call(flags, reader)?)
-        }
+        direction::REQUEST => Body::Request(call),
+        direction::ONE_WAY => Body::OneWay(call),
+        _ => Body::Open(kind, call),
+    })
+}
+
+fn other_body<'a>(direction: u8, flags: Flags, reader: &mut Reader<'a>) -> Result<Body<'a>> {
+    Ok(match direction {
         direction::REPLY => {
             flags.only(flags::TO_CALLER | flags::ERROR | flags::HEADERS, reader)?;
             if !flags.has(flags::TO_CALLER) {
@@ -103,7 +114,7 @@ fn body<'a>(direction: u8, flags: Flags, reader: &mut Reader<'a>) -> Result<Body
     })
 }
 
-#[inline]
+#[inline(always)]
 fn call<'a>(flags: Flags, reader: &mut Reader<'a>) -> Result<Call<'a>> {
     let allowed = flags::PRIORITY | flags::SENDER | flags::TIME | flags::FORWARDS | flags::HEADERS;
     flags.only(allowed, reader)?;

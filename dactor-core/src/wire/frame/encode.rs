@@ -1,7 +1,7 @@
 //! How a frame is written.
 
 use super::{Body, Call, Frame, Party, StreamKind, Target, VERSION, direction, flags, target};
-use crate::wire::bytes::{write_long, write_number, write_short};
+use crate::wire::bytes::{Head, write_long, write_number};
 use crate::{ActorPath, Error, ErrorKind, MAX_WIRE_NAME, Priority, Result};
 
 impl Frame<'_> {
@@ -17,18 +17,32 @@ impl Frame<'_> {
             out.reserve(call.room());
         }
         let (direction, flags) = self.body.marks();
-        out.extend_from_slice(&[VERSION, direction, flags]);
-        write_number(self.correlation, out);
+        let mut head = Head::new();
+        [VERSION, direction, flags].into_iter().for_each(|byte| head.push(byte));
+        head.number(self.correlation);
         match &self.body {
-            Body::Request(call) | Body::OneWay(call) => write_call(call, out),
+            Body::Request(call) | Body::OneWay(call) => write_call(call, head, out),
             Body::Open(kind, call) => {
-                out.push(match kind {
+                head.push(match kind {
                     StreamKind::Expand => 0,
                     StreamKind::Reduce => 1,
                     StreamKind::Transform => 2,
                 });
-                write_call(call, out);
+                write_call(call, head, out);
             }
+            body => {
+                head.write(out);
+                body.write_rest(out);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Body<'_> {
+    /// What is behind the correlation id, unless it is a call.
+    fn write_rest(&self, out: &mut Vec<u8>) {
+        match self {
             Body::Reply { answer, headers } => {
                 headers.write(out);
                 let (Ok(payload) | Err(payload)) = answer;
@@ -37,13 +51,10 @@ impl Frame<'_> {
             Body::Item { payload, .. } => out.extend_from_slice(payload),
             Body::End { error, .. } => out.extend_from_slice(error.unwrap_or_default()),
             Body::Credit { items, .. } => write_number((*items).into(), out),
-            Body::Cancel { .. } => {}
+            Body::Cancel { .. } | Body::Request(_) | Body::OneWay(_) | Body::Open(..) => {}
         }
-        Ok(())
     }
-}
 
-impl Body<'_> {
     /// The direction and the flags.
     fn marks(&self) -> (u8, u8) {
         let normal = Priority::Normal as u8;
@@ -84,23 +95,22 @@ impl Call<'_> {
 }
 
 #[inline]
-fn write_call(call: &Call<'_>, out: &mut Vec<u8>) {
-    match call.target {
-        Target::Path { path, uid: None } => {
-            out.push(target::PATH);
-            write_long(path, out);
-        }
-        Target::Path { path, uid: Some(uid) } => {
-            out.push(target::INCARNATION);
-            write_long(path, out);
-            out.extend_from_slice(&uid.to_le_bytes());
-        }
-        Target::Id(id) => {
-            out.push(target::ID);
-            write_long(id, out);
-        }
+fn write_call(call: &Call<'_>, mut head: Head, out: &mut Vec<u8>) {
+    let (tag, path, uid) = match call.target {
+        Target::Path { path, uid: None } => (target::PATH, path, None),
+        Target::Path { path, uid: Some(uid) } => (target::INCARNATION, path, Some(uid)),
+        Target::Id(id) => (target::ID, id, None),
+    };
+    head.push(tag);
+    // The lengths were checked.
+    (path.len() as u16).to_le_bytes().into_iter().for_each(|byte| head.push(byte));
+    head.write(out);
+    out.extend_from_slice(path.as_bytes());
+    if let Some(uid) = uid {
+        out.extend_from_slice(&uid.to_le_bytes());
     }
-    write_short(call.name, out);
+    out.push(call.name.len() as u8);
+    out.extend_from_slice(call.name.as_bytes());
     if let Some(sender) = call.sender {
         write_long(sender, out);
     }
@@ -111,7 +121,9 @@ fn write_call(call: &Call<'_>, out: &mut Vec<u8>) {
         out.push(call.forwards);
     }
     call.headers.write(out);
-    out.extend_from_slice(call.payload);
+    if !call.payload.is_empty() {
+        out.extend_from_slice(call.payload);
+    }
 }
 
 #[inline]

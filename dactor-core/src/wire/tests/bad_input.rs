@@ -1,4 +1,4 @@
-//! Typed errors that name what is wrong.
+//! Typed errors that name the mistake.
 
 use serde::{Deserialize, Serialize};
 
@@ -140,7 +140,9 @@ fn nesting_has_a_limit() {
         assert_eq!((error.kind(), error.get("codec")), (ErrorKind::DecodeFailed, Some(codec.name())));
         let text = format!("{error:#}");
         assert!(
-            text.contains("nested") || text.contains("recursion") || text.contains("ends inside"),
+            ["nested", "recursion", "ends inside", "invalid type: sequence"]
+                .iter()
+                .any(|why| text.contains(why)),
             "{text}"
         );
         assert!(WireCodec::<Wrapped>::serde().decode(&bomb, codec).is_err());
@@ -191,7 +193,7 @@ fn headers_of_users_survive() {
     let encoded = EncodedHeaders::of(&headers).unwrap();
     let unaware = HeaderDecoders::default().decode(encoded.as_raw()).unwrap();
     assert_eq!((unaware.get::<Tenant>(), unaware.get_raw("tenant")), (None, Some(&b"acme"[..])));
-    // Passed on by a process that does not know them, and read by one that does.
+    // Passed on by a process that does not know them, and read by a process that does.
     let passed_on = EncodedHeaders::of(&unaware).unwrap();
     let mut decoders = HeaderDecoders::default();
     decoders.register::<Tenant>().unwrap();

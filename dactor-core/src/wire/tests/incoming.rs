@@ -108,7 +108,7 @@ async fn a_cancelled_ask_leaves_the_mailbox_and_is_not_answered() {
     assert_eq!(back.error().await.kind(), ErrorKind::MailboxFull);
 
     waiting.ask.unwrap().cancel();
-    assert_eq!(actor.queued(), Some(0), "it takes no room any more");
+    assert_eq!(actor.queued(), Some(0), "it takes no room");
     let third = open("bank.Deposit", ask(br#"{"cents":1}"#, &back)).unwrap();
     deliver(&actor, third.envelope, Priority::Normal).unwrap();
     // The handler learns that it works for no caller.

@@ -144,7 +144,7 @@ fn an_asker_who_gives_up_takes_back_what_has_not_left() {
     let before = state(Deposit { cents: 20 });
     let (found, asked) = give_up(&before);
     assert!(matches!(found, GivenUp::Withdrawn(Deposit { cents: 20 })) && asked == 1);
-    assert!(FarAsk::is_gone(&*before) && before.sent().is_none(), "it must not be sent any more");
+    assert!(FarAsk::is_gone(&*before) && before.sent().is_none(), "it must not be sent");
     assert_eq!(before.encode(Codec::Json, &mut Vec::new()).unwrap_err().kind(), ErrorKind::Cancelled);
     assert!(!FarAsk::answer(&*before, b"1", Codec::Json, Headers::default()));
 

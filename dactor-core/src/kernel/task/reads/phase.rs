@@ -12,8 +12,8 @@ use super::ReadLimits;
 use super::set::{ReadInfo, ReadSet};
 use crate::base::current::Reading;
 use crate::delivery::access::SharedActor;
-use crate::delivery::completion::Handled;
-use crate::delivery::envelope::dispatch::{ReadDispatch, Route};
+use crate::delivery::completion::{Finished, Incident, Report};
+use crate::delivery::envelope::dispatch::{InboundChain, ReadDispatch, Route};
 use crate::delivery::envelope::{Envelope, Sharing};
 use crate::interceptor::api::Inbound;
 use crate::kernel::actor_core::ActorCore;
@@ -58,10 +58,10 @@ pub(super) struct ReadPhase<'a, A: Actor> {
     pub(super) first: Option<Envelope<A>>,
     /// The message that closed the phase.
     pub(super) write: Option<Envelope<A>>,
-    /// What is left to the supervision, in the order in which it came.
-    pub(super) failed: Vec<(&'static str, Handled)>,
+    /// Failures that are left to the supervision, in their order.
+    pub(super) failed: Vec<Report>,
     pub(super) door: Door,
-    /// A read was polled while another one could begin, and may have to know when none can any more.
+    /// A read was polled while another one could begin, and may have to be polled again when none can.
     pub(super) polled_open: bool,
     pub(super) joining: Vec<Envelope<A>>,
     pub(super) watch: Watch,
@@ -91,7 +91,7 @@ impl<'a, A: Actor> ReadPhase<'a, A> {
             }
             match self.take(set.as_mut(), handled, cx) {
                 Next::Poll => {}
-                // A read may wait for one that is held up from here on.
+                // A read may wait for a message that is held up from here on.
                 Next::Wait if self.polled_open && !self.is_open(&set) => {}
                 Next::Wait if self.poll_alarm(set.as_mut(), alarm.as_mut(), cx) => {}
                 Next::Wait | Next::Pause => return Poll::Pending,
@@ -112,13 +112,13 @@ impl<'a, A: Actor> ReadPhase<'a, A> {
         let Self { core, ctx, failed, door, watch, .. } = self;
         let entered = core.enter();
         let reading = Reading::enter(core.meta.pid(), is_open);
-        let mut is_done = |info, handled| finish(core, ctx, failed, door, info, handled);
+        let mut is_done = |info, finished| finish(core, ctx, failed, door, info, finished);
         if core.meta.detects_cycles() && !is_open {
             let mut all = pin!(poll_fn(|cx| {
                 let any = set.as_mut().poll_all(cx, &mut is_done);
                 if any { Poll::Ready(()) } else { Poll::Pending }
             }));
-            // Those that are left may wait in a cycle.
+            // The remaining reads may wait in a cycle.
             while watch.poll(&core.meta, all.as_mut(), cx).is_ready() {}
         } else {
             watch.leave_table();
@@ -142,14 +142,15 @@ impl<'a, A: Actor> ReadPhase<'a, A> {
         };
         let is_open = self.door == Door::Open && set.reads() + usize::from(!interleaved) < self.limits.reads;
         let Self { core, ctx, failed, door, teardown, .. } = self;
-        let route = Route { target: &***core, inbound: self.inbound, behind: teardown.batch.len() };
+        let inbound = self.inbound.map(|chain| InboundChain { chain, behind: teardown.batch.len() });
+        let route = Route { target: &***core, inbound };
         let entered = core.enter();
         let reading = Reading::enter(core.meta.pid(), is_open);
-        let read_ctx = ReadContext::new((*core).clone(), ctx.lifecycle().cloned());
+        let read_ctx = ReadContext::new((*core).clone(), ctx.gate().map(|gate| (gate, ctx.is_activity())));
         let context = ReadDispatch { actor: self.actor, ctx: read_ctx, route };
         let running = envelope.dispatch_read(context);
-        if let Some((info, handled)) = set.start(running, info, cx) {
-            finish(core, ctx, failed, door, info, handled);
+        if let Some((info, finished)) = set.start(running, info, cx) {
+            finish(core, ctx, failed, door, info, finished);
         } else if is_open {
             self.polled_open |= reading.waits_for_itself() || core.meta.detects_cycles();
         }
@@ -199,7 +200,7 @@ impl<'a, A: Actor> ReadPhase<'a, A> {
                     Taken::Some => {}
                     Taken::Parked => return Next::Wait,
                     Taken::Called => self.answer_call(),
-                    // Nothing comes any more.
+                    // No more messages come.
                     Taken::Ending => self.door = Door::Closed,
                 }
                 continue;
@@ -301,7 +302,7 @@ impl<'a, A: Actor> ReadPhase<'a, A> {
     }
 }
 
-/// A cell may be dropped by anyone, in the middle of its reads.
+/// A backend may drop a cell in the middle of its reads.
 impl<A: Actor> Drop for ReadPhase<'_, A> {
     fn drop(&mut self) {
         self.give_write_back();
@@ -312,21 +313,21 @@ impl<A: Actor> Drop for ReadPhase<'_, A> {
 fn finish<A: Actor>(
     core: &ActorCore<A>,
     ctx: &mut Context<A>,
-    failed: &mut Vec<(&'static str, Handled)>,
+    failed: &mut Vec<Report>,
     door: &mut Door,
     info: ReadInfo,
-    handled: Handled,
+    finished: Finished,
 ) {
     if info.counts {
         ctx.is_active();
     }
+    let Err(report) = finished else { return };
     let events = core.meta.system().events();
-    match handled {
-        Handled::Done => {}
-        Handled::AskerGone => events.asker_gone(core, info.message),
-        Handled::ReplyDropped => events.reply_dropped(core, info.message),
-        failure @ (Handled::Failed(..) | Handled::Panicked(_)) => {
-            failed.push((info.message, failure));
+    match report.incident {
+        Incident::AskerGone => events.asker_gone(core, info.message),
+        Incident::ReplyDropped => events.reply_dropped(core, info.message),
+        Incident::Failed(..) | Incident::Panicked(_) => {
+            failed.push(*report);
             if *door == Door::Open {
                 *door = Door::Closed;
             }

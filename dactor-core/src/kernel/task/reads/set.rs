@@ -9,13 +9,13 @@ use pin_project_lite::pin_project;
 use smallvec::SmallVec;
 use tokio::time::Instant;
 
-use crate::delivery::completion::Handled;
+use crate::delivery::completion::Finished;
 use crate::delivery::envelope::dispatch::RunningRead;
 
 /// As many as run at once by default need no memory beside their own.
 const INLINE: usize = 64;
 
-/// What is known of a running read.
+/// The description of a running read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReadInfo {
     pub(super) message: &'static str,
@@ -37,12 +37,12 @@ pin_project! {
 }
 
 impl Place<'_> {
-    /// Polls the read, if there is one. What is known of it, when it is done.
-    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Option<(ReadInfo, Handled)> {
+    /// Polls the read, if there is one. Returns its description when it is done.
+    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Option<(ReadInfo, Finished)> {
         let mut this = self.project();
-        let Poll::Ready(handled) = this.running.as_mut().as_pin_mut()?.poll(cx) else { return None };
+        let Poll::Ready(finished) = this.running.as_mut().as_pin_mut()?.poll(cx) else { return None };
         this.running.set(None);
-        this.info.take().map(|info| (info, handled))
+        this.info.take().map(|info| (info, finished))
     }
 }
 
@@ -61,7 +61,7 @@ pin_project! {
 }
 
 impl<'a> ReadSet<'a> {
-    /// How many run, without those that joined as interleaved ones.
+    /// How many reads run, not counting interleaved ones.
     pub(super) fn reads(&self) -> usize {
         self.reads
     }
@@ -74,13 +74,13 @@ impl<'a> ReadSet<'a> {
         self.reads + self.interleaved == 0
     }
 
-    /// Adds a read and polls it. What is known of it, when it is done at once.
+    /// Adds a read and polls it. Returns its description if it is done at once.
     pub(super) fn start(
         self: Pin<&mut Self>,
         running: RunningRead<'a>,
         info: ReadInfo,
         cx: &mut TaskContext<'_>,
-    ) -> Option<(ReadInfo, Handled)> {
+    ) -> Option<(ReadInfo, Finished)> {
         let mut this = self.project();
         let place = if this.first.info.is_none() {
             this.first.as_mut()
@@ -110,16 +110,16 @@ impl<'a> ReadSet<'a> {
     pub(super) fn poll_all(
         self: Pin<&mut Self>,
         cx: &mut TaskContext<'_>,
-        mut is_done: impl FnMut(ReadInfo, Handled),
+        mut is_done: impl FnMut(ReadInfo, Finished),
     ) -> bool {
         let this = self.project();
         let mut any = false;
         let others = this.others.iter_mut().map(|place| place.as_mut());
         for place in std::iter::once(this.first).chain(others) {
-            if let Some((info, handled)) = place.poll(cx) {
+            if let Some((info, finished)) = place.poll(cx) {
                 let counter = if info.interleaved { &mut *this.interleaved } else { &mut *this.reads };
                 *counter -= 1;
-                is_done(info, handled);
+                is_done(info, finished);
                 any = true;
             }
         }

@@ -1,4 +1,4 @@
-//! What the systems of a link say to each other beside messages: one-way frames with names of their own.
+//! What two systems say to each other beside messages: frames with names of their own.
 
 use crate::wire::{decode_error, encode_error};
 use crate::{End, Error, ErrorKind, Result, StopReason};
@@ -7,10 +7,13 @@ use crate::{End, Error, ErrorKind, Result, StopReason};
 pub(super) const END: &str = "dactor.end";
 /// Asks for the end of an actor.
 pub(super) const WATCH: &str = "dactor.watch";
-/// Does not want to know any more.
+/// Withdraws the watch.
 pub(super) const UNWATCH: &str = "dactor.unwatch";
 /// The actor has ended; the payload is the reason.
 pub(super) const TERMINATED: &str = "dactor.terminated";
+
+/// Asks which actor is at a path; the payload is the name of the type, or of the message, that is wanted.
+pub(super) const IDENTIFY: &str = "dactor.identify";
 
 pub(super) fn decode_end(payload: &[u8]) -> Result<End> {
     let found = [End::Drain, End::Stop, End::Kill].into_iter().find(|how| how.as_str().as_bytes() == payload);

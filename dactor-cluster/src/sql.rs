@@ -1,0 +1,34 @@
+use std::fmt;
+use std::sync::Arc;
+
+use dactor_engine::{FencedSql, Row, StorageError, Value};
+
+/// Reads tables of the application: see [`Cluster::sql`](crate::Cluster::sql).
+#[derive(Clone)]
+pub struct SqlReader {
+    engine: Arc<dyn FencedSql>,
+}
+
+impl SqlReader {
+    pub(crate) fn new(engine: Arc<dyn FencedSql>) -> Self {
+        Self { engine }
+    }
+
+    /// Runs a query with the parameters `$1` to `$n`, and returns all rows.
+    ///
+    /// It is not fenced, and sees what is committed. In [`activate`](crate::VirtualActor::activate) and later, an actor sees
+    /// all that earlier activations of it have committed.
+    ///
+    /// # Errors
+    ///
+    /// Those of the engine; [`Statement`](dactor_engine::ErrorKind::Statement) if the query is not valid or would write.
+    pub async fn query(&self, sql: &str, args: &[Value]) -> Result<Vec<Row>, StorageError> {
+        self.engine.query(sql, args).await
+    }
+}
+
+impl fmt::Debug for SqlReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SqlReader")
+    }
+}

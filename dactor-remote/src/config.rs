@@ -1,0 +1,202 @@
+use std::time::Duration;
+
+use dactor_core::{Codec, Error, ErrorKind, Result};
+
+/// The limits and times of a node. The defaults fit a local network.
+///
+/// ```
+/// use std::time::Duration;
+/// use dactor_remote::RemotingConfig;
+///
+/// let config = RemotingConfig::new().heartbeat(Duration::from_millis(500)).dead_after(Duration::from_secs(10));
+/// # let _ = config;
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+#[must_use]
+pub struct RemotingConfig {
+    pub(crate) codec: Codec,
+    pub(crate) canonical: Option<String>,
+    pub(crate) ask_timeout: Duration,
+    pub(crate) handshake_timeout: Duration,
+    pub(crate) heartbeat: Duration,
+    pub(crate) silence: Duration,
+    pub(crate) dead_after: Duration,
+    pub(crate) quarantine: Duration,
+    pub(crate) reservation: Option<Duration>,
+    pub(crate) backoff: (Duration, Duration),
+    pub(crate) deferred: usize,
+    pub(crate) max_message: usize,
+    pub(crate) max_outbound: usize,
+    pub(crate) max_in_flight: usize,
+    pub(crate) max_handshakes: usize,
+}
+
+impl Default for RemotingConfig {
+    fn default() -> Self {
+        Self {
+            codec: Codec::MessagePack,
+            canonical: None,
+            ask_timeout: Duration::from_secs(30),
+            handshake_timeout: Duration::from_secs(5),
+            heartbeat: Duration::from_secs(1),
+            silence: Duration::from_secs(5),
+            dead_after: Duration::from_secs(20),
+            quarantine: Duration::from_secs(5 * 24 * 3600),
+            reservation: None,
+            backoff: (Duration::from_millis(50), Duration::from_secs(5)),
+            deferred: 1024,
+            max_message: 16 * 1024 * 1024,
+            max_outbound: 64 * 1024 * 1024,
+            max_in_flight: 65_536,
+            max_handshakes: 256,
+        }
+    }
+}
+
+impl RemotingConfig {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How payloads are encoded; MessagePack if not set. Nodes with different codecs refuse each other.
+    pub fn codec(mut self, codec: Codec) -> Self {
+        self.codec = codec;
+        self
+    }
+
+    /// The host and port by which other nodes reach this one, when they differ from the address that it listens at:
+    /// `host:port`, or `host` alone with the port of the listener.
+    pub fn canonical(mut self, address: impl Into<String>) -> Self {
+        self.canonical = Some(address.into());
+        self
+    }
+
+    /// An ask of another node without a timeout of its own fails after this long; 30 seconds if not set.
+    pub fn ask_timeout(mut self, timeout: Duration) -> Self {
+        self.ask_timeout = timeout;
+        self
+    }
+
+    /// A connection must be set up within this time; 5 seconds if not set.
+    pub fn handshake_timeout(mut self, timeout: Duration) -> Self {
+        self.handshake_timeout = timeout;
+        self
+    }
+
+    /// How often a heartbeat is sent; every second if not set. A connection on which nothing comes for five times as long is
+    /// given up: see [`silence`](Self::silence).
+    pub fn heartbeat(mut self, every: Duration) -> Self {
+        self.heartbeat = every;
+        self.silence = every * 5;
+        self
+    }
+
+    /// A connection on which nothing comes for this long is closed, and another one is opened; 5 seconds if not set.
+    pub fn silence(mut self, limit: Duration) -> Self {
+        self.silence = limit;
+        self
+    }
+
+    /// A node that cannot be reached for this long is quarantined, and its watched actors have ended as
+    /// [`Unreachable`](dactor_core::StopReason::Unreachable); 20 seconds if not set.
+    pub fn dead_after(mut self, limit: Duration) -> Self {
+        self.dead_after = limit;
+        self
+    }
+
+    /// How long a node is quarantined, at least one second; 5 days if not set. The same time is used for the reservation of
+    /// UIDs, unless [that](Self::uid_reservation) is set.
+    pub fn quarantine_duration(mut self, duration: Duration) -> Self {
+        self.quarantine = duration;
+        self
+    }
+
+    /// How long the UIDs of a quarantined node stay reserved.
+    pub fn uid_reservation(mut self, duration: Duration) -> Self {
+        self.reservation = Some(duration);
+        self
+    }
+
+    /// The pause before the second attempt to connect, which doubles up to the longest, with a random part; 50 milliseconds
+    /// and 5 seconds if not set.
+    pub fn backoff(mut self, shortest: Duration, longest: Duration) -> Self {
+        self.backoff = (shortest, longest);
+        self
+    }
+
+    /// How many messages wait for a connection to one node; 1024 if not set. More are refused.
+    pub fn deferred(mut self, messages: usize) -> Self {
+        self.deferred = messages;
+        self
+    }
+
+    /// The size of the largest message in bytes; 16 MiB if not set. Larger ones are an error at their sender.
+    pub fn max_message(mut self, bytes: usize) -> Self {
+        self.max_message = bytes;
+        self
+    }
+
+    /// How many bytes wait to be written to one node; 64 MiB if not set. More are refused.
+    pub fn max_outbound(mut self, bytes: usize) -> Self {
+        self.max_outbound = bytes;
+        self
+    }
+
+    /// How many asks one other node may have under way here; 65 536 if not set. More are refused.
+    pub fn max_in_flight(mut self, asks: usize) -> Self {
+        self.max_in_flight = asks;
+        self
+    }
+
+    /// How many connections may be in their handshake at a time; 256 if not set. More are closed at once.
+    pub fn max_handshakes(mut self, connections: usize) -> Self {
+        self.max_handshakes = connections;
+        self
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        let wrong = |name: &'static str, why: &'static str| {
+            Err(Error::new(ErrorKind::Unsupported).with("setting", name).with("because", why))
+        };
+        if self.quarantine < Duration::from_secs(1) {
+            return wrong("quarantine_duration", "a quarantine lasts at least one second");
+        }
+        if self.heartbeat.is_zero() || self.silence < self.heartbeat {
+            return wrong("heartbeat", "it is zero, or longer than the silence that closes a connection");
+        }
+        if self.max_message < 1024 || self.max_message > u32::MAX as usize / 2 {
+            return wrong("max_message", "it is below 1 KiB or above 2 GiB");
+        }
+        if self.backoff.0.is_zero() || self.backoff.1 < self.backoff.0 {
+            return wrong("backoff", "the shortest pause is zero, or longer than the longest");
+        }
+        Ok(())
+    }
+
+    pub(crate) fn reservation(&self) -> Duration {
+        self.reservation.unwrap_or(self.quarantine)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn senseless_settings_are_refused() {
+        let ok = RemotingConfig::new();
+        ok.check().unwrap();
+        for bad in [
+            ok.clone().quarantine_duration(Duration::from_millis(999)),
+            ok.clone().heartbeat(Duration::ZERO),
+            ok.clone().silence(Duration::from_millis(1)),
+            ok.clone().max_message(10),
+            ok.clone().backoff(Duration::ZERO, Duration::ZERO),
+            ok.clone().backoff(Duration::from_secs(2), Duration::from_secs(1)),
+        ] {
+            assert_eq!(bad.check().unwrap_err().kind(), ErrorKind::Unsupported);
+        }
+    }
+}

@@ -1,0 +1,286 @@
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+use dactor_engine::{ErrorKind, FailedStatement, Operation, StorageError};
+use tokio_postgres::error::{DbError, Severity, SqlState};
+
+/// Why a database cannot be opened. Nothing was changed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The connection string or a setting of the builder is not valid.
+    Config(String),
+    /// There is no server at the address, or the connection to it broke.
+    Unreachable(tokio_postgres::Error),
+    /// The server did not answer in time.
+    TimedOut(Duration),
+    /// All connections of the server are taken.
+    TooManyConnections(tokio_postgres::Error),
+    /// The server is starting up, shutting down, or a standby.
+    NotReady(String),
+    /// The server refuses the user, the password or the database.
+    Refused(tokio_postgres::Error),
+    /// The connection must be encrypted and cannot be.
+    Tls(String),
+    /// The server is too old.
+    ServerVersion {
+        /// The version of the server.
+        found: String,
+        /// The oldest major version that works.
+        oldest: u32,
+    },
+    /// The encoding of the database is not UTF-8, so that it cannot store every key.
+    Encoding(String),
+    /// The schema has tables of another application.
+    ForeignSchema(String),
+    /// The schema was written by a newer version of this crate.
+    NewerVersion {
+        /// The schema.
+        schema: String,
+        /// Its version.
+        found: i32,
+        /// The newest version that this version of the crate knows.
+        known: i32,
+    },
+    /// A statement failed.
+    Sql(tokio_postgres::Error),
+    /// The tokio runtime is shutting down.
+    NoRuntime,
+}
+
+impl OpenError {
+    /// Whether opening can succeed later without a change of the configuration.
+    pub fn is_transient(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreachable(_) | Self::TimedOut(_) | Self::TooManyConnections(_) | Self::NotReady(_)
+        )
+    }
+
+    pub(crate) fn connecting(error: tokio_postgres::Error) -> Self {
+        let Some(state) = error.code() else {
+            return match error.to_string() {
+                text if text.contains("TLS") => Self::Tls(describe(&error)),
+                text if text.contains("invalid configuration") => Self::Config(describe(&error)),
+                text if text.contains("authentication") => Self::Refused(error),
+                _ => Self::Unreachable(error),
+            };
+        };
+        match state {
+            state if *state == SqlState::TOO_MANY_CONNECTIONS => Self::TooManyConnections(error),
+            state if *state == SqlState::CANNOT_CONNECT_NOW => Self::NotReady(describe(&error)),
+            state if is_shutdown(state) => Self::NotReady(describe(&error)),
+            state if state.code().starts_with("53") => Self::TooManyConnections(error),
+            state if state.code().starts_with("08") => Self::Unreachable(error),
+            _ => Self::Refused(error),
+        }
+    }
+
+    pub(crate) fn sql(error: tokio_postgres::Error) -> Self {
+        match error.code() {
+            None => Self::Unreachable(error),
+            Some(state) if is_shutdown(state) => Self::NotReady(describe(&error)),
+            Some(_) => Self::Sql(error),
+        }
+    }
+}
+
+/// The server ends, or has ended, the session.
+fn is_shutdown(state: &SqlState) -> bool {
+    state.code().starts_with("57P")
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(text) => write!(f, "the configuration is not valid: {text}"),
+            Self::Unreachable(error) => write!(f, "the server cannot be reached: {}", describe(error)),
+            Self::TimedOut(limit) => write!(f, "the server did not answer within {limit:?}"),
+            Self::TooManyConnections(error) => {
+                write!(f, "the server has no connection left: {}", describe(error))
+            }
+            Self::NotReady(text) => write!(f, "the server is not ready: {text}"),
+            Self::Refused(error) => write!(f, "the server refuses the connection: {}", describe(error)),
+            Self::Tls(text) => write!(f, "the connection cannot be encrypted: {text}"),
+            Self::ServerVersion { found, oldest } => {
+                write!(f, "the server has version {found}; version {oldest} or newer is needed")
+            }
+            Self::Encoding(found) => {
+                write!(f, "the encoding of the database is {found}; UTF8 is needed")
+            }
+            Self::ForeignSchema(schema) => {
+                write!(f, "the schema {schema} has tables of another application")
+            }
+            Self::NewerVersion { schema, found, known } => write!(
+                f,
+                "the schema {schema} has version {found}, and this version of dactor-postgres knows versions up to {known}"
+            ),
+            Self::Sql(error) => write!(f, "a statement failed: {}", describe(error)),
+            Self::NoRuntime => f.write_str("the tokio runtime is shutting down"),
+        }
+    }
+}
+
+impl Error for OpenError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Unreachable(error)
+            | Self::TooManyConnections(error)
+            | Self::Refused(error)
+            | Self::Sql(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// The text of an error with its causes: tokio-postgres says "db error", and the server's words are the cause.
+pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
+    if let Some(error) = error.as_db_error() {
+        return format!("{} {}: {}", error.severity(), error.code().code(), error.message());
+    }
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+/// Whether a statement changes something, so that its lost answer leaves the outcome unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effect {
+    Read,
+    Write,
+}
+
+/// Why an operation failed, before its name and id are known. Several requests may share one.
+#[derive(Debug, Clone)]
+pub(crate) struct Fault {
+    kind: ErrorKind,
+    transient: bool,
+    text: String,
+    /// Whether the server has answered, and has rolled the statement back.
+    rolled_back: bool,
+    statement: Option<FailedStatement>,
+}
+
+impl Fault {
+    pub(crate) fn new(kind: ErrorKind, text: impl Into<String>) -> Self {
+        let transient = matches!(kind, ErrorKind::Unavailable | ErrorKind::UnknownOutcome);
+        Self { kind, transient, text: text.into(), rolled_back: false, statement: None }
+    }
+
+    pub(crate) fn permanent(mut self) -> Self {
+        self.transient = false;
+        self
+    }
+
+    pub(crate) fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    pub(crate) fn in_statement(mut self, statement: FailedStatement) -> Self {
+        self.statement = Some(statement);
+        self
+    }
+
+    /// The server refused the statement and changed nothing.
+    pub(crate) fn was_rolled_back(&self) -> bool {
+        self.rolled_back
+    }
+
+    /// No answer in time, or the connection was lost.
+    pub(crate) fn lost(effect: Effect, text: impl Into<String>) -> Self {
+        let kind = match effect {
+            Effect::Read => ErrorKind::Unavailable,
+            Effect::Write => ErrorKind::UnknownOutcome,
+        };
+        Self::new(kind, text)
+    }
+
+    /// A statement failed.
+    pub(crate) fn executing(error: &tokio_postgres::Error, effect: Effect) -> Self {
+        let text = describe(error);
+        let Some(answer) = error.as_db_error() else {
+            return match error.to_string() {
+                // The values could not be encoded, and nothing was sent.
+                text if text.starts_with("error serializing") || text.starts_with("error encoding") => {
+                    Self::new(ErrorKind::Serialization, describe(error))
+                }
+                text if text.contains("parameters but got") => {
+                    Self::new(ErrorKind::Serialization, describe(error))
+                }
+                _ => Self::lost(effect, text),
+            };
+        };
+        let (kind, transient) = match answer.code().code() {
+            "40003" => return Self::lost(effect, text),
+            // The session ends: a commit may have come before.
+            _ if ends_the_session(answer) => return Self::lost(effect, text),
+            "53100" | "53200" | "58030" => (ErrorKind::Io, true),
+            "54000" | "22003" | "22001" => (ErrorKind::TooLarge, false),
+            "25006" => (ErrorKind::Unavailable, true),
+            // The transaction of the application has failed before.
+            "25P02" => (ErrorKind::Statement, false),
+            code => match &code[..2] {
+                "08" | "40" | "53" | "55" | "57" => (ErrorKind::Unavailable, true),
+                "28" => (ErrorKind::Unavailable, false),
+                "22" => (ErrorKind::Serialization, false),
+                _ => (ErrorKind::Io, false),
+            },
+        };
+        Self { kind, transient, text, rolled_back: true, statement: None }
+    }
+
+    /// A statement of the application failed. It is not committed, whatever the reason.
+    pub(crate) fn application(error: &tokio_postgres::Error) -> Self {
+        let fault = Self::executing(error, Effect::Read);
+        let is_its_own = match error.as_db_error() {
+            Some(answer) => is_of_statement(answer.code().code()),
+            None => fault.kind == ErrorKind::Serialization,
+        };
+        if is_its_own { Self { kind: ErrorKind::Statement, transient: false, ..fault } } else { fault }
+    }
+
+    /// A commit of the application failed: it may have reached the disk, unless the server says that a constraint, which is
+    /// checked at the end, does not hold.
+    pub(crate) fn committing(error: &tokio_postgres::Error) -> Self {
+        let fault = Self::executing(error, Effect::Write);
+        if fault.rolled_back { Self::application(error) } else { fault }
+    }
+
+    pub(crate) fn on(&self, operation: Operation, id: &impl fmt::Display) -> StorageError {
+        let mut error = StorageError::new(self.kind, operation).on(id).transient(self.transient);
+        if let Some(statement) = &self.statement {
+            error = error.in_statement(statement.clone());
+        }
+        if self.text.is_empty() { error } else { error.because(&*self.text) }
+    }
+}
+
+/// Whether the statement itself is wrong, or does not fit the tables. Other errors are of the server.
+fn is_of_statement(code: &str) -> bool {
+    !matches!(&code[..2], "08" | "40" | "53" | "55" | "57" | "58" | "XX")
+}
+
+fn ends_the_session(error: &DbError) -> bool {
+    is_shutdown(error.code())
+        || matches!(error.parsed_severity(), Some(Severity::Fatal | Severity::Panic))
+        || matches!(error.severity(), "FATAL" | "PANIC")
+}
+
+impl From<ErrorKind> for Fault {
+    fn from(kind: ErrorKind) -> Self {
+        Self::new(kind, "")
+    }
+}
+
+/// While the engine runs, a connection that cannot be made changes nothing.
+impl From<OpenError> for Fault {
+    fn from(error: OpenError) -> Self {
+        let fault = Self::new(ErrorKind::Unavailable, error.to_string());
+        if error.is_transient() { fault } else { fault.permanent() }
+    }
+}
