@@ -79,7 +79,8 @@ impl RemotingConfig {
         self
     }
 
-    /// A connection must be set up within this time; 5 seconds if not set.
+    /// A connection must be set up within this time; 5 seconds if not set. An attempt to connect takes at most a third of
+    /// [`dead_after`](Self::dead_after), so that one lost packet does not quarantine a node that can be reached.
     pub fn handshake_timeout(mut self, timeout: Duration) -> Self {
         self.handshake_timeout = timeout;
         self
@@ -175,6 +176,11 @@ impl RemotingConfig {
         Ok(())
     }
 
+    /// The limit of one attempt to connect.
+    pub(crate) fn attempt_timeout(&self) -> Duration {
+        self.handshake_timeout.min(self.dead_after / 3)
+    }
+
     pub(crate) fn reservation(&self) -> Duration {
         self.reservation.unwrap_or(self.quarantine)
     }
@@ -183,6 +189,13 @@ impl RemotingConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn there_is_time_for_three_attempts_before_a_node_is_given_up() {
+        let config = RemotingConfig::new().handshake_timeout(Duration::from_secs(5));
+        assert_eq!(config.clone().dead_after(Duration::from_secs(3)).attempt_timeout(), Duration::from_secs(1));
+        assert_eq!(config.dead_after(Duration::from_secs(60)).attempt_timeout(), Duration::from_secs(5));
+    }
 
     #[test]
     fn senseless_settings_are_refused() {

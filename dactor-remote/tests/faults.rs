@@ -15,7 +15,9 @@ use support::*;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_silent_connection_is_given_up_and_opened_again() {
     let network = FaultyNetwork::new(MemoryNetwork::new());
-    let two = Two::on([ractor, kameo], network.clone()).await;
+    // The node reconnects at once. A hello that is sent before the network heals is lost, and tried again after the timeout.
+    let config = quick().dead_after(Duration::from_secs(60));
+    let two = Two::configured([ractor, kameo], network.clone(), config).await;
     let a = two.account("alice").await;
     let held = a.far.ask(Hold).enqueue().unwrap();
     soon(a.gate.reached()).await;
@@ -111,11 +113,8 @@ async fn a_network_that_spoils_bytes_leaves_no_ask_without_an_answer() {
         [WriteFault::Lose, WriteFault::Duplicate, WriteFault::Reorder, WriteFault::Corrupt, WriteFault::Cut]
     {
         let network = FaultyNetwork::new(MemoryNetwork::new());
-        let [here, there] = [ractor, kameo].map(|backend| system("bank", backend));
         let config = quick().ask_timeout(Duration::from_millis(300)).dead_after(Duration::from_secs(60));
-        let start =
-            async |system| builder(system).config(config.clone()).network(network.clone()).start().await;
-        let two = Two { here: start(&here).await.unwrap(), there: start(&there).await.unwrap() };
+        let two = Two::configured([ractor, kameo], network.clone(), config).await;
         let a = two.account("alice").await;
         network.spoil(fault, 5);
         let asks: Vec<_> = (0..200)

@@ -59,7 +59,7 @@ impl Peer {
         let (shortest, longest) = node.config.backoff;
         let mut pause = shortest;
         while self.is_wanted() && !node.closed.is_cancelled() {
-            let limit = node.config.handshake_timeout;
+            let limit = node.config.attempt_timeout();
             let failed = match timeout(limit, self.attempt(&node)).await {
                 Ok(Ok(())) => break,
                 Ok(Err(failed)) => failed,

@@ -37,7 +37,8 @@ pub(crate) fn quick() -> RemotingConfig {
     RemotingConfig::new()
         .heartbeat(Duration::from_millis(50))
         .silence(Duration::from_millis(500))
-        .dead_after(Duration::from_millis(800))
+        .handshake_timeout(Duration::from_millis(500))
+        .dead_after(Duration::from_millis(1500))
         .backoff(Duration::from_millis(5), Duration::from_millis(50))
         .quarantine_duration(Duration::from_secs(3600))
 }
@@ -54,9 +55,17 @@ pub(crate) struct Two {
 
 impl Two {
     pub(crate) async fn on(backends: [MakeBackend; 2], network: impl Network + Clone) -> Self {
+        Self::configured(backends, network, quick()).await
+    }
+
+    pub(crate) async fn configured(
+        backends: [MakeBackend; 2],
+        network: impl Network + Clone,
+        config: RemotingConfig,
+    ) -> Self {
         let [here, there] = backends.map(|backend| system("bank", backend));
-        let here = builder(&here).network(network.clone()).start().await.unwrap();
-        let there = builder(&there).network(network).allow_control().start().await.unwrap();
+        let here = builder(&here).config(config.clone()).network(network.clone()).start().await.unwrap();
+        let there = builder(&there).config(config).network(network).allow_control().start().await.unwrap();
         Self { here, there }
     }
 
