@@ -193,7 +193,10 @@ mod tests {
     #[test]
     fn there_is_time_for_three_attempts_before_a_node_is_given_up() {
         let config = RemotingConfig::new().handshake_timeout(Duration::from_secs(5));
-        assert_eq!(config.clone().dead_after(Duration::from_secs(3)).attempt_timeout(), Duration::from_secs(1));
+        assert_eq!(
+            config.clone().dead_after(Duration::from_secs(3)).attempt_timeout(),
+            Duration::from_secs(1)
+        );
         assert_eq!(config.dead_after(Duration::from_secs(60)).attempt_timeout(), Duration::from_secs(5));
     }
 

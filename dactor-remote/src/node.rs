@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use dactor_core::path::{ActorPathParser, ActorPathParts};
+use dactor_core::path::{ActorPathParser, ActorPathParts, ActorSelection, SelectionAnchor};
 use dactor_core::wire::{Association, Elsewhere, Remote};
 use dactor_core::{
     ActorPath, ActorRef, Codec, Error, ErrorKind, NodeId, Recipient, Result, SentTo, System, WireCodec,
@@ -111,6 +111,30 @@ impl Node {
         self.inner().check_reservation(&path)?;
         peer.connect().await?;
         peer.association().recipient_at(&path).await
+    }
+
+    /// The actors that match a selection and are an `A`, on this node or on another one: `pekko.tcp://bank@host:5001/user/pool/*`.
+    ///
+    /// The selection is resolved once, where its actors live. In a text with a scheme, `?` begins a query.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidPath`](ErrorKind::InvalidPath) for a text that is no selection, and those of [`actor_at`](Self::actor_at) about the
+    /// node.
+    pub async fn select<A: Remote>(&self, selection: &str) -> Result<Vec<ActorRef<A>>> {
+        let compiled = ActorSelection::compile(selection).map_err(|error| {
+            Error::new(ErrorKind::InvalidPath).with("selection", selection).because(error)
+        })?;
+        let SelectionAnchor::Path(root) = compiled.anchor() else {
+            return Ok(self.system().select(selection)?.actors());
+        };
+        if let Some(local) = self.inner().local(root) {
+            let text = format!("{}{}", local?.to_string().trim_end_matches('/'), compiled.path());
+            return Ok(self.system().select(&text)?.actors());
+        }
+        let peer = self.inner().peer_of(root)?;
+        peer.connect().await?;
+        peer.association().select(&compiled).await
     }
 
     /// The association with another node, for test kits.

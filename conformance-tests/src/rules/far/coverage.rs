@@ -31,7 +31,7 @@ pub static FAMILIES: &[(&str, FromAfar)] = &[
     ("END", Rules(&["FAR-07", "FAR-08"])),
     ("WAIT", Rules(&["FAR-07", "FAR-08"])),
     ("WATCH", Rules(&["FAR-08", "FAR-09", "FAR-10"])),
-    ("PATH", Rules(&["FAR-11", "FAR-12"])),
+    ("PATH", Rules(&["FAR-11", "FAR-12", "FAR-18"])),
     ("NAME", Rules(&["FAR-11", "FAR-12"])),
     ("REF", Rules(&["FAR-01", "FAR-11", "FAR-13"])),
     ("OUT", Inside("outbound interceptors run in the sender's system, before a message takes its route")),

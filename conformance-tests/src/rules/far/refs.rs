@@ -33,6 +33,14 @@ pub(crate) static RULES: &[Rule] = &[
         "Actors tell each other about actors.",
         body!(refs_in_messages),
     ),
+    Rule::must(
+        "FAR-18",
+        Topic::Paths,
+        &[(Topic::Paths, State::Idle)],
+        "A selection with the address of another system is resolved there: it gives references to the matching actors of the wanted type, in order, and none when nothing matches.",
+        "A group of actors can be addressed without knowing its members, wherever they live.",
+        body!(selection),
+    ),
 ];
 
 async fn identity(rule: RuleContext) {
@@ -76,6 +84,30 @@ async fn lookup(rule: RuleContext) {
     assert_eq!(rule.soon("the reply", a.far.ask(Echo(1))).await.unwrap(), 2);
     let third = System::builder("here").backend(rule.subject().backend()).build().unwrap();
     assert_eq!(FarLink::between(&pair.here, &third).unwrap_err().kind(), ErrorKind::InvalidPath);
+}
+
+async fn selection(rule: RuleContext) {
+    let pair = Pair::new(&rule).await;
+    let (first, second) = (pair.spawn("worker-1").await, pair.spawn("worker-2").await);
+    pair.spawn("other").await;
+    let (probe, _inbox) = dactor_core::testkit::Probe::<Note>::new();
+    pair.there.spawn(probe).name("worker-3").await.unwrap();
+    let select = async |rest: &str| rule.soon("the actors", pair.select(rest)).await;
+    assert_eq!(select("/user/worker-*").await.unwrap(), [first.far.clone(), second.far.clone()]);
+    let uid = second.local.uid();
+    assert_eq!(select(&format!("/user/worker-2#{uid}")).await.unwrap(), [second.far.clone()]);
+    for nothing in ["/user/nobody-*", "/user/worker-3", "/user/worker-1#1"] {
+        assert!(select(nothing).await.unwrap().is_empty(), "{nothing}");
+    }
+    for actor in select("/user/*").await.unwrap() {
+        assert_eq!(rule.soon("the reply", actor.ask(Echo(1))).await.unwrap(), 2);
+    }
+    let relative = "worker-*".parse().unwrap();
+    let error = pair.link.association(0).select::<FarActor>(&relative).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidPath);
+    pair.link.quarantine();
+    let error = rule.soon("at once", pair.select("/user/*")).await.unwrap_err();
+    assert_eq!((error.kind(), error.may_have_been_handled()), (ErrorKind::Quarantined, false));
 }
 
 async fn refs_in_messages(rule: RuleContext) {

@@ -14,6 +14,8 @@ pub(super) const TERMINATED: &str = "dactor.terminated";
 
 /// Asks which actor is at a path; the payload is the name of the type, or of the message, that is wanted.
 pub(super) const IDENTIFY: &str = "dactor.identify";
+/// Asks which actors a selection matches; the payload is the name of the type that is wanted, behind its length, and the steps.
+pub(super) const SELECT: &str = "dactor.select";
 
 pub(super) fn decode_end(payload: &[u8]) -> Result<End> {
     let found = [End::Drain, End::Stop, End::Kill].into_iter().find(|how| how.as_str().as_bytes() == payload);

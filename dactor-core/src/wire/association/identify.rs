@@ -65,14 +65,27 @@ impl Association {
             }
         }
         let target = Target::Path { path: &text, uid: path.uid().map(|uid| uid.get()) };
-        let call = Call { payload: &payload, ..Call::new(target, control::IDENTIFY) };
+        let answer = self.request(control::IDENTIFY, target, &payload).await?;
+        let Ok(uid) = <[u8; 8]>::try_from(answer) else {
+            return Err(Error::new(ErrorKind::InvalidFrame).with("because", "a UID has eight bytes"));
+        };
+        Ok(path.clone().with_uid(ActorUid::new(u64::from_le_bytes(uid))))
+    }
+
+    /// Asks the other system itself, and not an actor of it.
+    pub(super) async fn request(
+        &self,
+        name: &'static str,
+        target: Target<'_>,
+        payload: &[u8],
+    ) -> Result<Vec<u8>> {
+        let call = Call { payload, ..Call::new(target, name) };
         let (correlation, mut frame) = (self.next_correlation(), self.link.buffer());
         Frame { correlation, body: Body::Request(call) }.encode(&mut frame)?;
         let (answer, answered) = oneshot::channel();
-        let lookup = Arc::new(Lookup { answer: Mutex::new(Some(answer)) });
+        let lookup = Arc::new(Lookup { name, answer: Mutex::new(Some(answer)) });
         self.send_ask(frame, correlation, lookup, FarStreams::default());
-        let uid = answered.await.unwrap_or_else(|_| Err(self.link.error(ErrorKind::Disconnected)))?;
-        Ok(path.clone().with_uid(uid))
+        answered.await.unwrap_or_else(|_| Err(self.link.error(ErrorKind::Disconnected)))
     }
 
     /// Says which actor of this system is at a path.
@@ -112,11 +125,12 @@ impl Association {
 
 /// A lookup that waits for its answer.
 struct Lookup {
-    answer: Mutex<Option<oneshot::Sender<Result<ActorUid>>>>,
+    name: &'static str,
+    answer: Mutex<Option<oneshot::Sender<Result<Vec<u8>>>>>,
 }
 
 impl Lookup {
-    fn give(&self, answer: Result<ActorUid>) -> bool {
+    fn give(&self, answer: Result<Vec<u8>>) -> bool {
         let sender = lock(&self.answer).take();
         sender.is_some_and(|sender| sender.send(answer).is_ok())
     }
@@ -124,11 +138,11 @@ impl Lookup {
 
 impl FarAsk for Lookup {
     fn wire_name(&self) -> Option<&'static str> {
-        Some(control::IDENTIFY)
+        Some(self.name)
     }
 
     fn message_type(&self) -> &'static str {
-        control::IDENTIFY
+        self.name
     }
 
     fn mode(&self) -> Mode {
@@ -156,10 +170,7 @@ impl FarAsk for Lookup {
     }
 
     fn answer(&self, payload: &[u8], _: Codec, _: Headers) -> bool {
-        self.give(match <[u8; 8]>::try_from(payload) {
-            Ok(uid) => Ok(ActorUid::new(u64::from_le_bytes(uid))),
-            Err(_) => Err(Error::new(ErrorKind::InvalidFrame).with("because", "a UID has eight bytes")),
-        })
+        self.give(Ok(payload.to_vec()))
     }
 
     fn fail(&self, error: Error) -> bool {

@@ -10,6 +10,7 @@ mod heard;
 mod identify;
 mod link;
 mod receive;
+mod select;
 mod streams;
 mod watches;
 

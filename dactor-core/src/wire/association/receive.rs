@@ -59,6 +59,7 @@ impl Association {
     fn handle(&self, Frame { correlation, body }: Frame<'_>) {
         match body {
             Body::Request(call) if call.name == control::IDENTIFY => self.identified(correlation, &call),
+            Body::Request(call) if call.name == control::SELECT => self.selected(correlation, &call),
             Body::Request(call) => self.call(correlation, Mode::Ask, &call),
             Body::Open(kind, call) => self.call(correlation, kind.mode(), &call),
             Body::OneWay(call) => match call.name {
@@ -192,7 +193,7 @@ impl Association {
         Ok(actor)
     }
 
-    fn local(&self, path: &ActorPath) -> Result<ActorPath> {
+    pub(super) fn local(&self, path: &ActorPath) -> Result<ActorPath> {
         self.link.local(path).unwrap_or_else(|| {
             let error = Error::new(ErrorKind::Unresolved).with("actor", path.to_serialization_format());
             Err(error.with("system", self.system.name()))
@@ -231,7 +232,7 @@ fn is_unread(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::UnknownMessage | ErrorKind::DecodeFailed | ErrorKind::InvalidFrame)
 }
 
-fn target(call: &Call<'_>) -> Result<ActorPath> {
+pub(super) fn target(call: &Call<'_>) -> Result<ActorPath> {
     match call.target {
         Target::Path { path, uid } => {
             let path = ActorPathParser::parse_generated(path)
