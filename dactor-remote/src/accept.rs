@@ -1,4 +1,4 @@
-//! Connections of other nodes, and the heartbeat.
+//! The accept loop, the accepting side of the handshake, and the heartbeat task.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -31,11 +31,11 @@ pub(crate) async fn accept(node: Weak<Inner>, mut listener: Box<dyn Listener>, c
                         drop(permit);
                     });
                 }
-                Err(_) => tracing::warn!("a connection is closed: too many are being set up"),
+                Err(_) => tracing::warn!("connection refused: too many concurrent handshakes"),
             },
             Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
-                // Out of file handles, perhaps: not at once again.
+                tracing::warn!(%error, "accept failed");
+                // Perhaps out of file descriptors: back off before the next accept.
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }
@@ -46,15 +46,15 @@ async fn greet(node: &Arc<Inner>, stream: Duplex) {
     let limit = node.config.handshake_timeout;
     match timeout(limit, handshake(node, stream)).await {
         Ok(Ok(())) => {}
-        Ok(Err(Failed::Io(error))) => tracing::info!(%error, "a connection was not set up"),
+        Ok(Err(Failed::Io(error))) => tracing::info!(%error, "handshake failed"),
         Ok(Err(Failed::Refused { why, text, .. })) => {
             node.events.publish(&NodeEvent::Refused { node: None, refusal: why, detail: text });
         }
-        Err(_) => tracing::warn!(?limit, "a connection was not set up in time"),
+        Err(_) => tracing::warn!(?limit, "handshake timed out"),
     }
 }
 
-/// Listens to a hello, and answers it.
+/// Reads a hello and answers it.
 async fn handshake(node: &Arc<Inner>, stream: Duplex) -> Result<(), Failed> {
     let (mut stream, certificate) = node.security.accept(stream).await?;
     let mut buffer = Buffer::new();
@@ -86,7 +86,7 @@ async fn handshake(node: &Arc<Inner>, stream: Duplex) -> Result<(), Failed> {
     }
 }
 
-/// A connection that is being accepted, until it is used or given up.
+/// Guard of a connection being accepted, until it is established or fails.
 struct Accepting<'a> {
     peer: &'a crate::peer::Peer,
     done: bool,
@@ -106,7 +106,7 @@ impl Drop for Accepting<'_> {
     }
 }
 
-/// Looks after all peers from time to time.
+/// Sends heartbeats and checks the timeouts of all peers at this interval.
 pub(crate) async fn tick(node: Weak<Inner>, every: Duration, closed: CancellationToken) {
     let mut ticks = interval(every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

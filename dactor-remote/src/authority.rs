@@ -7,44 +7,44 @@
 //!       └──────────────────────────Elapsed, Override────┘
 //! ```
 //!
-//! A quarantine is of one incarnation: another one at the same address resolves it at once. `Unresolved` goes to
-//! `Quarantined`, too, when the other node cannot be reached for too long.
+//! A quarantine applies to one incarnation: another incarnation at the same address resolves it at once.
+//! `Unresolved` also changes to `Quarantined` when the other node is unreachable for too long.
 
 use std::collections::VecDeque;
 
 use tokio::time::Instant;
 
-/// What this node thinks of the address of another one.
+/// The state of the association with the address of another node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AuthorityState {
-    /// Not connected: messages wait.
+    /// Not connected: messages are deferred.
     Unresolved,
     /// Connected: messages are sent.
     Connected,
-    /// Given up, until this time: messages are refused.
+    /// Quarantined until this time: messages are refused.
     Quarantined {
-        /// When it ends.
+        /// When the quarantine ends.
         until: Instant,
     },
 }
 
-/// What happens to an authority.
+/// An input of the state machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Input {
     /// A handshake was completed with an incarnation that is not quarantined.
     Resolved,
-    /// The connection is gone.
+    /// The connection was lost.
     TransportDropped,
-    /// The other node is given up.
+    /// The other node is to be quarantined.
     Invalid { until: Instant },
     /// Time has passed.
     Elapsed { now: Instant },
-    /// The user ends the quarantine.
+    /// The user lifts the quarantine.
     Override { connected: bool },
 }
 
-/// The next state; `None` when nothing changes.
+/// The state transition; `None` when the state stays the same.
 pub(crate) fn next(state: AuthorityState, input: Input) -> Option<AuthorityState> {
     use AuthorityState::{Connected, Quarantined, Unresolved};
     match (state, input) {
@@ -61,7 +61,7 @@ pub(crate) fn next(state: AuthorityState, input: Input) -> Option<AuthorityState
     }
 }
 
-/// An authority with what waits for it.
+/// The state of an authority and its deferred messages.
 #[derive(Debug)]
 pub(crate) struct Authority<T> {
     state: AuthorityState,
@@ -69,16 +69,16 @@ pub(crate) struct Authority<T> {
     limit: usize,
 }
 
-/// What a change of state does with what waited.
+/// The effect of a state transition on the deferred messages.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Change<T> {
-    /// Nothing has changed.
+    /// The state stays the same.
     None,
-    /// The state is another one.
+    /// The new state; deferred messages are not affected.
     To(AuthorityState),
-    /// Connected: this is to be sent, in this order.
+    /// Connected: send these deferred messages in this order.
     Released(Vec<T>),
-    /// Given up: these are dead letters.
+    /// Quarantined: these deferred messages are dead letters.
     Dropped(Vec<T>),
 }
 
@@ -99,7 +99,7 @@ impl<T> Authority<T> {
         self.deferred.len() < self.limit
     }
 
-    /// Lets a message wait. It comes back when it must not: in another state, or when too many wait already.
+    /// Defers a message. Returns it in a state other than `Unresolved`, or when the limit is reached.
     pub(crate) fn defer(&mut self, message: T) -> Result<(), T> {
         if self.state != AuthorityState::Unresolved || !self.has_room() {
             return Err(message);
@@ -108,7 +108,7 @@ impl<T> Authority<T> {
         Ok(())
     }
 
-    /// Removes and returns the deferred messages whose time is over.
+    /// Removes and returns the deferred messages for which `is_expired` holds.
     pub(crate) fn take_expired(&mut self, mut is_expired: impl FnMut(&T) -> bool) -> Vec<T> {
         let (gone, kept) = std::mem::take(&mut self.deferred).into_iter().partition(|it| is_expired(it));
         self.deferred = kept;

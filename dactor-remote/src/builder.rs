@@ -1,4 +1,4 @@
-//! How a node is configured and started.
+//! Configures and starts a node.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -61,46 +61,47 @@ impl NodeBuilder {
         }
     }
 
-    /// Where it listens: `host:port`; `127.0.0.1:0` if not set. Port 0 is any that is free.
+    /// The address to listen at, as `host:port`; `127.0.0.1:0` by default. Port 0 selects a free port.
     pub fn listen(mut self, at: impl Into<String>) -> Self {
         self.listen = at.into();
         self
     }
 
-    /// Its limits and times.
+    /// Sets limits and timeouts.
     pub fn config(mut self, config: RemotingConfig) -> Self {
         self.config = config;
         self
     }
 
-    /// How payloads are encoded: see [`RemotingConfig::codec`].
+    /// Sets the codec of payloads: see [`RemotingConfig::codec`].
     pub fn codec(mut self, codec: Codec) -> Self {
         self.config = self.config.codec(codec);
         self
     }
 
-    /// The network; TCP if not set.
+    /// Sets the network; TCP by default.
     pub fn network(mut self, network: impl Network) -> Self {
         self.network = Arc::new(network);
         self
     }
 
-    /// Lets the node listen beyond loopback, and connect there, without TLS. All that is sent can be read and forged by
-    /// others in the network then.
+    /// Lets the node listen at and connect to addresses beyond loopback without TLS. Anyone on the network
+    /// can then read and forge its traffic.
     pub fn insecure(mut self) -> Self {
         self.is_insecure = true;
         self
     }
 
-    /// Protects connections by TLS, with certificates on both sides.
+    /// Protects connections by mutual TLS.
     #[cfg(feature = "tls")]
     pub fn tls(mut self, tls: crate::Tls) -> Self {
         self.security = Security::Tls(tls);
         self
     }
 
-    /// Lets other nodes spawn actors here, with the arguments that they send, if [control](Self::allow_control) is allowed: see
-    /// [`Node::spawn_on`]. The type is [served](Self::serve), and an actor is restarted with the same arguments.
+    /// Lets other nodes spawn actors here with arguments that they send: see [`Node::spawn_on`]. Requires
+    /// [`allow_control`](Self::allow_control). The actor type is [served](Self::serve), and a restart uses
+    /// the same arguments.
     pub fn factory<T, A>(
         mut self,
         name: impl Into<String>,
@@ -114,58 +115,59 @@ impl NodeBuilder {
         self.serve::<A>()
     }
 
-    /// Does not start the [actors of the node](crate::system_actors) under `/system`.
+    /// Does not start the [system actors](crate::system_actors) under `/system`.
     pub fn without_system_actors(mut self) -> Self {
         self.has_system_actors = false;
         self
     }
 
-    /// Lets other nodes stop, drain and kill actors of this one, and spawn actors by its [factories](Self::factory).
+    /// Lets other nodes stop, drain and kill actors of this node, and spawn actors with its
+    /// [factories](Self::factory).
     pub fn allow_control(mut self) -> Self {
         self.allow_control = true;
         self
     }
 
-    /// The version of the application, which other nodes get to know.
+    /// The version of the application, which is sent to other nodes in the handshake.
     pub fn application_version(mut self, version: impl Into<String>) -> Self {
         self.application = version.into();
         self
     }
 
-    /// Lets actors of this type take messages from other nodes.
+    /// Lets actors of this type receive messages from other nodes.
     pub fn serve<A: Remote>(mut self) -> Self {
         self.served = self.served.and_then(|mut served| served.add::<A>().map(|()| served));
         self
     }
 
-    /// Lets headers of this type be read.
+    /// Registers a header type, so that it is decoded from messages of other nodes.
     pub fn header<H: Header>(mut self) -> Self {
         self.headers = self.headers.and_then(|mut headers| headers.register::<H>().map(|()| headers));
         self
     }
 
-    /// Sets what [`serve`](Self::serve) and [`header`](Self::header) build, for test kits.
+    /// Replaces the tables that [`serve`](Self::serve) and [`header`](Self::header) fill. For test kits.
     #[doc(hidden)]
     pub fn tables(mut self, served: Served, headers: HeaderDecoders) -> Self {
         (self.served, self.headers) = (Ok(served), Ok(headers));
         self
     }
 
-    /// Calls this with every event. A panic is contained.
+    /// Calls `subscriber` with every event. A panic in it is caught.
     pub fn on_event(self, subscriber: impl Fn(&NodeEvent) + Send + Sync + 'static) -> Self {
         self.events.subscribe(subscriber);
         self
     }
 
-    /// Begins to listen.
+    /// Binds the listener and starts the node.
     ///
     /// # Errors
     ///
     /// - [`NoRuntime`](ErrorKind::NoRuntime) outside of a tokio runtime.
-    /// - [`Unsupported`](ErrorKind::Unsupported) for a setting without sense, and for an address beyond loopback without TLS
-    ///   that is not [allowed](Self::insecure).
-    /// - [`Backend`](ErrorKind::Backend) when it cannot listen at the address.
-    /// - Those of [`Accepts::of`](dactor_core::wire::Accepts::of) and [`HeaderDecoders::register`].
+    /// - [`Unsupported`](ErrorKind::Unsupported) for an invalid setting, and for an address beyond loopback
+    ///   without TLS or [`insecure`](Self::insecure).
+    /// - [`Backend`](ErrorKind::Backend) when the address cannot be bound.
+    /// - The errors of [`Accepts::of`](dactor_core::wire::Accepts::of) and [`HeaderDecoders::register`].
     pub async fn start(self) -> Result<Node> {
         let runtime = Handle::try_current()
             .map_err(|_| Error::new(ErrorKind::NoRuntime).with("call", "NodeBuilder::start"))?;
@@ -213,14 +215,14 @@ impl NodeBuilder {
     }
 }
 
-/// Whether only this machine reaches the address.
+/// Whether the address is reachable from this machine only.
 fn is_loopback(address: &str) -> bool {
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     let host = host.trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|host| host.is_loopback())
 }
 
-/// The address by which others reach the node.
+/// The address by which other nodes reach this one.
 fn canonical(listener: &dyn Listener, wanted: Option<&str>) -> std::io::Result<NodeId> {
     let bound = listener.local_addr()?;
     let Some(wanted) = wanted else { return Ok(bound) };

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use dactor_core::{Codec, Error, ErrorKind, Result};
 
-/// The limits and times of a node. The defaults fit a local network.
+/// Limits and timeouts of a node. The defaults fit a local network.
 ///
 /// ```
 /// use std::time::Duration;
@@ -55,103 +55,104 @@ impl Default for RemotingConfig {
 }
 
 impl RemotingConfig {
-    /// The defaults.
+    /// A configuration with the defaults.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How payloads are encoded; MessagePack if not set. Nodes with different codecs refuse each other.
+    /// The codec of payloads; MessagePack by default. Nodes with different codecs refuse each other.
     pub fn codec(mut self, codec: Codec) -> Self {
         self.codec = codec;
         self
     }
 
-    /// The host and port by which other nodes reach this one, when they differ from the address that it listens at:
-    /// `host:port`, or `host` alone with the port of the listener.
+    /// The address by which other nodes reach this one, if it differs from the listening address:
+    /// `host:port`, or `host` alone to use the port of the listener.
     pub fn canonical(mut self, address: impl Into<String>) -> Self {
         self.canonical = Some(address.into());
         self
     }
 
-    /// An ask of another node without a timeout of its own fails after this long; 30 seconds if not set.
+    /// The timeout of an ask of another node that has no timeout of its own; 30 seconds by default.
     pub fn ask_timeout(mut self, timeout: Duration) -> Self {
         self.ask_timeout = timeout;
         self
     }
 
-    /// A connection must be set up within this time; 5 seconds if not set. An attempt to connect takes at most a third of
-    /// [`dead_after`](Self::dead_after), so that one lost packet does not quarantine a node that can be reached.
+    /// The timeout of a handshake; 5 seconds by default. An attempt to connect takes at most a third of
+    /// [`dead_after`](Self::dead_after), so that one lost packet does not quarantine a reachable node.
     pub fn handshake_timeout(mut self, timeout: Duration) -> Self {
         self.handshake_timeout = timeout;
         self
     }
 
-    /// How often a heartbeat is sent; every second if not set. A connection on which nothing comes for five times as long is
-    /// given up: see [`silence`](Self::silence).
+    /// The heartbeat interval; one second by default. Also sets [`silence`](Self::silence) to five intervals.
     pub fn heartbeat(mut self, every: Duration) -> Self {
         self.heartbeat = every;
         self.silence = every * 5;
         self
     }
 
-    /// A connection on which nothing comes for this long is closed, and another one is opened; 5 seconds if not set.
+    /// The idle timeout: a connection that receives nothing for this long is closed, and the node reconnects;
+    /// 5 seconds by default.
     pub fn silence(mut self, limit: Duration) -> Self {
         self.silence = limit;
         self
     }
 
-    /// A node that cannot be reached for this long is quarantined, and its watched actors have ended as
-    /// [`Unreachable`](dactor_core::StopReason::Unreachable); 20 seconds if not set.
+    /// The time after which an unreachable node is quarantined and its watched actors are reported as
+    /// [`Unreachable`](dactor_core::StopReason::Unreachable); 20 seconds by default.
     pub fn dead_after(mut self, limit: Duration) -> Self {
         self.dead_after = limit;
         self
     }
 
-    /// How long a node is quarantined, at least one second; 5 days if not set. The same time is used for the reservation of
-    /// UIDs, unless [that](Self::uid_reservation) is set.
+    /// The duration of a quarantine, at least one second; 5 days by default. Also the duration of UID
+    /// reservations, unless [`uid_reservation`](Self::uid_reservation) is set.
     pub fn quarantine_duration(mut self, duration: Duration) -> Self {
         self.quarantine = duration;
         self
     }
 
-    /// How long the UIDs of a quarantined node stay reserved.
+    /// How long the UIDs of actors of a quarantined node stay reserved.
     pub fn uid_reservation(mut self, duration: Duration) -> Self {
         self.reservation = Some(duration);
         self
     }
 
-    /// The pause before the second attempt to connect, which doubles up to the longest, with a random part; 50 milliseconds
-    /// and 5 seconds if not set.
+    /// The reconnect backoff: the pause before the second attempt to connect, which doubles up to `longest`,
+    /// with jitter; 50 milliseconds and 5 seconds by default.
     pub fn backoff(mut self, shortest: Duration, longest: Duration) -> Self {
         self.backoff = (shortest, longest);
         self
     }
 
-    /// How many messages wait for a connection to one node; 1024 if not set. More are refused.
+    /// The maximum number of messages deferred until one node is connected; 1024 by default. More are
+    /// refused.
     pub fn deferred(mut self, messages: usize) -> Self {
         self.deferred = messages;
         self
     }
 
-    /// The size of the largest message in bytes; 16 MiB if not set. Larger ones are an error at their sender.
+    /// The maximum size of a message in bytes; 16 MiB by default. A larger message is an error at its sender.
     pub fn max_message(mut self, bytes: usize) -> Self {
         self.max_message = bytes;
         self
     }
 
-    /// How many bytes wait to be written to one node; 64 MiB if not set. More are refused.
+    /// The capacity of the send queue of one node in bytes; 64 MiB by default. More are refused.
     pub fn max_outbound(mut self, bytes: usize) -> Self {
         self.max_outbound = bytes;
         self
     }
 
-    /// How many asks one other node may have under way here; 65 536 if not set. More are refused.
+    /// The maximum number of in-flight asks from one other node; 65 536 by default. More are refused.
     pub fn max_in_flight(mut self, asks: usize) -> Self {
         self.max_in_flight = asks;
         self
     }
 
-    /// How many connections may be in their handshake at a time; 256 if not set. More are closed at once.
+    /// The maximum number of concurrent handshakes; 256 by default. More connections are closed at once.
     pub fn max_handshakes(mut self, connections: usize) -> Self {
         self.max_handshakes = connections;
         self
@@ -176,7 +177,7 @@ impl RemotingConfig {
         Ok(())
     }
 
-    /// The limit of one attempt to connect.
+    /// The timeout of one attempt to connect.
     pub(crate) fn attempt_timeout(&self) -> Duration {
         self.handshake_timeout.min(self.dead_after / 3)
     }

@@ -1,4 +1,4 @@
-//! What a node reports.
+//! The events of a node.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,82 +8,83 @@ use dactor_core::{ActorPath, NodeId};
 
 use crate::handshake::Refusal;
 
-/// What has happened between this node and others.
+/// An event concerning the connection to another node.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum NodeEvent {
-    /// There is no connection to this node: messages to it wait.
+    /// The node is not connected; messages to it are deferred.
     Unresolved {
-        /// Which one.
+        /// The other node.
         node: NodeId,
     },
-    /// There is a connection to this node.
+    /// The node is connected.
     Connected {
-        /// Which one.
+        /// The other node.
         node: NodeId,
         /// Its incarnation.
         incarnation: u64,
     },
-    /// A node was given up: nothing is sent to this incarnation of it, and nothing that it sends is delivered.
+    /// The node is quarantined: no message is sent to this incarnation, and none of its messages is
+    /// delivered.
     Quarantined {
-        /// Which one.
+        /// The other node.
         node: NodeId,
         /// Its incarnation.
         incarnation: u64,
     },
     /// The quarantine of a node has ended.
     Lifted {
-        /// Which one.
+        /// The other node.
         node: NodeId,
     },
-    /// A message to a node that is quarantined was refused.
+    /// A message to a quarantined node was refused.
     InvalidAssociation {
-        /// Which one.
+        /// The other node.
         node: NodeId,
-        /// The actor that the message was for.
+        /// The target of the message.
         actor: ActorPath,
     },
-    /// A connection was refused, by this node or by the other one.
+    /// A handshake was refused, by this node or by the other one.
     Refused {
-        /// Which one, if it said so.
+        /// The other node, if known.
         node: Option<NodeId>,
-        /// Why.
+        /// The reason.
         refusal: Refusal,
-        /// The same for people.
+        /// A human-readable description.
         detail: String,
     },
-    /// A connection was lost, and with it the frames that were not written yet. What was under way in the network may be
-    /// lost, too.
+    /// A connection was lost, and with it the frames in the send queue. Frames already written may be lost,
+    /// too.
     Gap {
-        /// The node.
+        /// The other node.
         node: NodeId,
-        /// How many frames were not written.
+        /// The number of frames in the send queue.
         unwritten: usize,
     },
-    /// A node was reached for the first time, in this incarnation.
+    /// The first connection to this incarnation of the node was established.
     NodeJoined {
-        /// Which one.
+        /// The other node.
         node: NodeId,
         /// Its incarnation.
         incarnation: u64,
     },
-    /// A node that had joined has left, was disconnected, was given up, or was replaced by another incarnation.
+    /// A joined node shut down, was disconnected or quarantined, or was replaced by another incarnation.
     NodeLeft {
-        /// Which one.
+        /// The other node.
         node: NodeId,
         /// Its incarnation.
         incarnation: u64,
     },
-    /// The text of a path that came from another node names no actor that this one can reach.
+    /// A path received from another node leads to no node reachable from here.
     PathRefused {
-        /// The text.
+        /// The received text.
         path: String,
     },
 }
 
 type Subscriber = Arc<dyn Fn(&NodeEvent) + Send + Sync>;
 
-/// Tells subscribers, whose panics are contained.
+/// The subscribers of events. A panic in a subscriber is caught.
 #[derive(Default)]
 pub(crate) struct Events(Mutex<Arc<Vec<Subscriber>>>);
 
@@ -103,7 +104,7 @@ impl Events {
         let subscribers = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for subscriber in subscribers.iter() {
             if catch_unwind(AssertUnwindSafe(|| subscriber(event))).is_err() {
-                tracing::error!("a subscriber of the events of a node panicked");
+                tracing::error!("an event subscriber of the node panicked");
             }
         }
     }

@@ -1,7 +1,8 @@
-//! What two nodes say to each other first.
+//! The handshake of two nodes.
 //!
-//! The node that connects says hello, and the other one welcomes or refuses it. Both say who they are, and which versions of the
-//! protocol they know. A hello has at most 4 KiB, and nothing else is read before it.
+//! The connecting node sends a hello, and the other one answers with a welcome or a refusal. Hello and
+//! welcome contain the node's identity and its range of protocol versions. A hello has at most 4 KiB, and
+//! nothing else is read before it.
 
 use std::fmt;
 use std::io;
@@ -14,64 +15,64 @@ use crate::connection::framing::{Parsed, kind, parse, put};
 use crate::connection::reader::Buffer;
 use crate::transport::Duplex;
 
-/// The versions of the protocol that this node knows.
+/// The range of protocol versions that this node supports.
 pub(crate) const VERSIONS: (u16, u16) = (1, 1);
 
 const MAGIC: &[u8; 6] = b"dactor";
-/// The longest packet of a handshake.
+/// The maximum size of a handshake packet.
 const LIMIT: usize = 4 * 1024;
 
-/// What a node says about itself. Later versions may say more.
+/// The identity and limits of a node. Later versions may add fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Hello {
-    /// The name of the systems of a cluster.
+    /// The name of the actor system, which all nodes of a cluster share.
     pub(crate) namespace: String,
     pub(crate) node: String,
     pub(crate) incarnation: u64,
-    /// The version of the application, for people.
+    /// The version of the application, for diagnostics.
     #[serde(default)]
     pub(crate) application: String,
     pub(crate) codec: String,
-    /// Whom it means to talk to.
+    /// The address of the intended receiver.
     #[serde(default)]
     pub(crate) to: String,
-    /// How many connections it has had with this incarnation of the other node.
+    /// The number of connections so far with this incarnation of the other node.
     #[serde(default)]
     pub(crate) established: u64,
-    /// Whether others may end its actors and spawn new ones.
+    /// Whether other nodes may stop actors of this node and spawn new ones.
     #[serde(default)]
     pub(crate) control: bool,
-    /// The size of the largest message that it takes.
+    /// The maximum size of a message that the node receives.
     #[serde(default)]
     pub(crate) max_message: u64,
-    /// How many asks it takes at a time.
+    /// The maximum number of in-flight asks that the node accepts.
     #[serde(default)]
     pub(crate) max_in_flight: u64,
 }
 
-/// Why a node does not talk to another one.
+/// Why a handshake was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// What it said was no hello.
+    /// The hello is malformed.
     Malformed,
-    /// They know no common version of the protocol.
+    /// The nodes support no common protocol version.
     Version,
-    /// Their systems have different names.
+    /// The systems have different names.
     Namespace,
-    /// They encode payloads differently.
+    /// The nodes use different codecs.
     Codec,
-    /// Another node than the one that was meant listens at the address.
+    /// The node that listens at the address is not the intended one.
     WrongNode,
-    /// The certificate is not that of the node.
+    /// The certificate is not valid for the node.
     Certificate,
     /// This incarnation of the node is quarantined.
     Quarantined,
-    /// Both have connected at the same time, and the other connection is kept.
+    /// Both nodes connected at the same time, and the other connection is kept.
     Simultaneous,
-    /// The node does not take new connections: it leaves, or too many are being set up.
+    /// The node accepts no new connections: it is shutting down, or too many handshakes are in progress.
     Busy,
-    /// A reason that this version does not know.
+    /// A reason unknown to this version.
     Other,
 }
 
@@ -88,7 +89,7 @@ impl Refusal {
         Self::Busy,
     ];
 
-    /// The name by which it travels.
+    /// The name on the wire.
     fn name(self) -> String {
         format!("{self:?}")
     }
@@ -115,18 +116,18 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// What is said in answer to a hello.
+/// The answer to a hello.
 #[derive(Debug)]
 pub(crate) enum Answer {
     Welcome(Hello),
     Refused(Refusal, String),
 }
 
-/// Why a handshake was not completed.
+/// Why a handshake failed.
 #[derive(Debug)]
 pub(crate) enum Failed {
     Io(io::Error),
-    /// This node, or the other one, has refused.
+    /// Refused by this node or by the other one.
     Refused {
         by_us: bool,
         why: Refusal,
@@ -177,7 +178,7 @@ impl fmt::Display for Failed {
     }
 }
 
-/// The first bytes of a hello and of a welcome.
+/// Encodes the body of a hello or a welcome.
 fn encode(hello: &Hello) -> io::Result<Vec<u8>> {
     let mut body = MAGIC.to_vec();
     body.extend_from_slice(&VERSIONS.0.to_le_bytes());
@@ -186,7 +187,7 @@ fn encode(hello: &Hello) -> io::Result<Vec<u8>> {
     Ok(body)
 }
 
-/// Reads a hello, and checks that there is a common version.
+/// Decodes a hello and checks for a common protocol version.
 pub(crate) fn decode(body: &[u8]) -> Result<Hello, Failed> {
     let malformed = |text: &str| Failed::ours(Refusal::Malformed, text);
     let rest = body.strip_prefix(MAGIC).ok_or_else(|| malformed("it does not begin like a hello"))?;
@@ -199,7 +200,7 @@ pub(crate) fn decode(body: &[u8]) -> Result<Hello, Failed> {
     rmp_serde::from_slice(rest).map_err(|error| malformed(&error.to_string()))
 }
 
-/// Sends a packet of a handshake.
+/// Sends a handshake packet.
 async fn send(to: &mut (impl AsyncWrite + Unpin + ?Sized), kind: u8, body: &[u8]) -> io::Result<()> {
     let mut packet = Vec::new();
     put(&mut packet, kind, &[body]);
@@ -207,7 +208,7 @@ async fn send(to: &mut (impl AsyncWrite + Unpin + ?Sized), kind: u8, body: &[u8]
     to.flush().await
 }
 
-/// The next packet of a handshake.
+/// Receives the next handshake packet.
 async fn receive(stream: &mut Duplex, buffer: &mut Buffer) -> Result<(u8, Vec<u8>), Failed> {
     let mut needed = 0;
     loop {
@@ -226,7 +227,7 @@ async fn receive(stream: &mut Duplex, buffer: &mut Buffer) -> Result<(u8, Vec<u8
     }
 }
 
-/// Says hello, and reads the answer.
+/// Sends a hello and reads the answer.
 pub(crate) async fn say_hello(
     stream: &mut Duplex,
     buffer: &mut Buffer,
@@ -243,7 +244,7 @@ pub(crate) async fn say_hello(
     }
 }
 
-/// Waits for a hello.
+/// Receives a hello.
 pub(crate) async fn hear_hello(stream: &mut Duplex, buffer: &mut Buffer) -> Result<Hello, Failed> {
     match receive(stream, buffer).await? {
         (kind::HELLO, body) => decode(&body),
@@ -251,7 +252,7 @@ pub(crate) async fn hear_hello(stream: &mut Duplex, buffer: &mut Buffer) -> Resu
     }
 }
 
-/// Answers a hello.
+/// Sends the answer to a hello.
 pub(crate) async fn answer(stream: &mut Duplex, answer: &Answer) -> io::Result<()> {
     match answer {
         Answer::Welcome(hello) => send(&mut *stream.write, kind::WELCOME, &encode(hello)?).await,

@@ -1,4 +1,4 @@
-//! What the handles and the tasks of a node share.
+//! The state shared by the handles and the tasks of a node.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,7 +37,7 @@ pub(crate) struct Inner {
     pub(crate) began: Instant,
     pub(crate) peers: Mutex<Peers>,
     pub(crate) reservations: Mutex<Reservations>,
-    /// Whether there are any: most often there are none.
+    /// Whether any UID is reserved: a fast path, since usually none is.
     pub(crate) has_reservations: AtomicBool,
 }
 
@@ -64,7 +64,7 @@ impl Inner {
         peers
     }
 
-    /// The peer with this address, which may be new.
+    /// Returns the peer with this address, or adds it.
     pub(crate) fn peer(self: &Arc<Self>, id: &NodeId) -> Result<Arc<Peer>> {
         if *id == self.id {
             let error = Error::new(ErrorKind::Unresolved).with("node", id);
@@ -74,7 +74,7 @@ impl Inner {
         Ok(peers.entry(id.clone()).or_insert_with(|| Peer::new(self, id.clone())).clone())
     }
 
-    /// The peer that a path leads to.
+    /// The peer of a path's address.
     pub(crate) fn peer_of(self: &Arc<Self>, path: &ActorPath) -> Result<Arc<Peer>> {
         let error = |why: &str| {
             let error = Error::new(ErrorKind::Unresolved).with("actor", path.to_serialization_format());
@@ -91,7 +91,8 @@ impl Inner {
         NodeId::new(path.host()?, path.port()?).ok()
     }
 
-    /// The path by which other nodes reach an actor of this one. A path of another node stays as it is.
+    /// The path by which other nodes reach an actor of this node. A path of another node is returned as it
+    /// is.
     pub(crate) fn external(&self, path: &ActorPath) -> Result<ActorPath> {
         if !path.is_in(self.system.parts()) || path.is_in(&self.parts) && path.host().is_some() {
             return Ok(path.clone());
@@ -99,7 +100,7 @@ impl Inner {
         path.in_system(&self.parts).map_err(|error| Error::new(ErrorKind::InvalidPath).because(error))
     }
 
-    /// The path inside of the system that is meant, if it is one of this node.
+    /// The local form of a path with the address of this node; `None` for another node's path.
     pub(crate) fn local(&self, path: &ActorPath) -> Option<Result<ActorPath>> {
         if path.is_in(self.system.parts()) {
             return Some(Ok(path.clone()));
@@ -111,7 +112,7 @@ impl Inner {
         Some(local.map_err(|error| Error::new(ErrorKind::InvalidPath).because(error)))
     }
 
-    /// What this node says about itself.
+    /// The hello or welcome of this node.
     pub(crate) fn hello(&self, to: &NodeId, established: u64) -> Hello {
         Hello {
             namespace: self.system.name().to_owned(),
@@ -127,7 +128,7 @@ impl Inner {
         }
     }
 
-    /// Whether this node talks to the one that said this.
+    /// Checks whether this node accepts a hello.
     pub(crate) fn check_hello(
         &self,
         hello: &Hello,
@@ -180,7 +181,7 @@ impl Inner {
     pub(crate) async fn say_bye(&self) {
         let peers = self.sorted_peers();
         peers.iter().for_each(|peer| peer.say_bye());
-        // Until it was written, or cannot be.
+        // Until the goodbye is written, or the timeout passes.
         let deadline = Instant::now() + self.config.handshake_timeout.min(std::time::Duration::from_secs(1));
         while peers.iter().any(|peer| peer.is_writing()) && Instant::now() < deadline {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;

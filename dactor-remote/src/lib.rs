@@ -1,4 +1,4 @@
-//! Nodes: dactor systems in several processes that reach each other's actors.
+//! Nodes: dactor systems in several processes that exchange messages between their actors.
 //!
 //! A [`Node`] lets a system listen at an address and connect to others. A ref to an actor of another node is an
 //! [`ActorRef`](dactor_core::ActorRef) like any other.

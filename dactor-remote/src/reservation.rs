@@ -1,4 +1,4 @@
-//! UIDs that no actor may be meant by for now.
+//! Reserved UIDs: refs with such a UID are refused for a time.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -7,14 +7,14 @@ use dactor_core::ActorPath;
 use dactor_core::path::ActorUid;
 use tokio::time::Instant;
 
-/// At most so many pairs are reserved; then the oldest is let go of.
+/// The maximum number of reservations; beyond it the oldest is dropped.
 pub(crate) const LIMIT: usize = 65_536;
 
-/// Pairs of a path and a UID of actors on nodes that were quarantined. The path itself is free.
+/// Reserved pairs of path and UID, of actors on quarantined nodes. The path itself is not reserved.
 #[derive(Debug)]
 pub(crate) struct Reservations {
     until: HashMap<Key, Instant>,
-    /// In the order in which they end.
+    /// In order of expiry.
     order: VecDeque<(Key, Instant)>,
     duration: Duration,
     limit: usize,
@@ -27,7 +27,7 @@ impl Reservations {
         Self { until: HashMap::new(), order: VecDeque::new(), duration, limit }
     }
 
-    /// Reserves the UID of a path, from now on. A path without a UID has nothing to reserve.
+    /// Reserves the UID of a path from now on. Ignores a path without a UID.
     pub(crate) fn reserve(&mut self, path: &ActorPath, now: Instant) {
         let Some(uid) = path.uid() else { return };
         let key = (path.clone().without_uid(), uid);
@@ -49,7 +49,7 @@ impl Reservations {
         self.until.get(&(path.clone().without_uid(), uid)).is_some_and(|until| now < *until)
     }
 
-    /// Lets go of those that have ended.
+    /// Removes expired reservations.
     pub(crate) fn expire(&mut self, now: Instant) {
         while self.order.front().is_some_and(|(_, until)| *until <= now) {
             self.drop_oldest();
@@ -58,7 +58,7 @@ impl Reservations {
 
     fn drop_oldest(&mut self) {
         let Some((key, until)) = self.order.pop_front() else { return };
-        // Unless it was reserved again.
+        // Unless the reservation was renewed.
         if self.until.get(&key) == Some(&until) {
             self.until.remove(&key);
         }

@@ -1,4 +1,4 @@
-//! How connections are protected.
+//! Protection of connections.
 
 use std::fmt;
 use std::io;
@@ -7,11 +7,11 @@ use dactor_core::NodeId;
 
 use crate::transport::Duplex;
 
-/// How connections are protected.
+/// The protection of connections.
 pub(crate) enum Security {
-    /// Not at all.
+    /// Unencrypted.
     Plain,
-    /// By TLS.
+    /// TLS with certificates on both sides.
     #[cfg(feature = "tls")]
     Tls(crate::tls::Tls),
 }
@@ -23,7 +23,7 @@ pub(crate) struct Certificate {
 }
 
 impl Certificate {
-    /// Whether it is that of the node with this address.
+    /// Whether the certificate is valid for the node with this address.
     #[cfg(feature = "tls")]
     pub(crate) fn check(&self, node: &NodeId) -> Result<(), String> {
         crate::tls::check_name(&self.der, node)

@@ -1,4 +1,4 @@
-//! TLS 1.3 with certificates on both sides.
+//! Mutual TLS 1.3.
 
 use std::fmt;
 use std::io;
@@ -15,10 +15,11 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 use crate::security::Certificate;
 use crate::transport::Duplex;
 
-/// The certificate of a node, and the authorities whose certificates it trusts.
+/// The certificate of a node and its trusted certificate authorities.
 ///
-/// Both nodes of a connection show their certificates. Each must be signed by an authority that the other one trusts, and
-/// must be valid for the host of its node's address, so that no node can pass for another one.
+/// Both nodes of a connection present certificates. Each certificate must be signed by an authority that the
+/// other node trusts and be valid for the host of its node's address, so that no node can impersonate another
+/// one.
 #[derive(Clone)]
 pub struct Tls {
     client: Arc<ClientConfig>,
@@ -26,12 +27,12 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// From PEM: the certificates of the trusted authorities, the certificate of this node with those between it and its
-    /// authority, and the private key.
+    /// Reads PEM: the trusted certificate authorities, this node's certificate chain, and the private key.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](ErrorKind::Unsupported) when one of them is missing or cannot be read, or they do not belong together.
+    /// [`Unsupported`](ErrorKind::Unsupported) when an input is missing or malformed, or the key does not
+    /// match the certificate.
     pub fn from_pem(authorities: &[u8], chain: &[u8], key: &[u8]) -> Result<Self> {
         let read = |pem| CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>().map_err(invalid);
         let mut roots = RootCertStore::empty();
@@ -94,7 +95,7 @@ fn server_name(node: &NodeId) -> io::Result<ServerName<'static>> {
     ServerName::try_from(host).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
 }
 
-/// Whether a certificate is valid for the host of this node.
+/// Whether the certificate is valid for the host of this node.
 pub(crate) fn check_name(certificate: &CertificateDer<'_>, node: &NodeId) -> Result<(), String> {
     let name = server_name(node).map_err(|error| error.to_string())?;
     let parsed = ParsedCertificate::try_from(certificate).map_err(|error| error.to_string())?;

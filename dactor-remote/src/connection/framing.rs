@@ -1,32 +1,32 @@
-//! How frames lie in a stream of bytes.
+//! The framing of packets in a byte stream.
 //!
 //! ```text
 //!   length: 4 bytes, lowest first   kind: 1 byte   body
 //! ```
 //!
-//! The length counts the kind and the body.
+//! The length includes the kind and the body.
 
-/// What the body of a packet is.
+/// The kinds of packets.
 pub(crate) mod kind {
     pub(crate) const HELLO: u8 = 1;
     pub(crate) const WELCOME: u8 = 2;
     pub(crate) const REFUSED: u8 = 3;
     /// A frame of the wire protocol.
     pub(crate) const FRAME: u8 = 4;
-    /// A part of a large frame, behind its number and its lane; more follow.
+    /// A chunk of a large frame, after the frame's number and lane; more follow.
     pub(crate) const PART: u8 = 5;
-    /// The last part.
+    /// The last chunk of a large frame.
     pub(crate) const LAST: u8 = 6;
-    /// The sender is alive.
+    /// A heartbeat.
     pub(crate) const HEARTBEAT: u8 = 7;
-    /// The sender leaves.
+    /// The sender is shutting down.
     pub(crate) const BYE: u8 = 8;
 }
 
-/// The length and the kind.
+/// The size of the length and the kind.
 pub(crate) const HEADER: usize = 5;
 
-/// Appends a packet whose body is in parts.
+/// Appends a packet; `parts` are concatenated to its body.
 pub(crate) fn put(out: &mut Vec<u8>, kind: u8, parts: &[&[u8]]) {
     let length = 1 + parts.iter().map(|part| part.len()).sum::<usize>();
     out.extend_from_slice(&(length as u32).to_le_bytes());
@@ -34,18 +34,18 @@ pub(crate) fn put(out: &mut Vec<u8>, kind: u8, parts: &[&[u8]]) {
     parts.iter().for_each(|part| out.extend_from_slice(part));
 }
 
-/// A packet at the beginning of some bytes.
+/// The packet at the start of a buffer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Parsed<'a> {
-    /// It is not there as a whole; so many bytes are needed in all, as far as is known.
+    /// Incomplete: the packet needs this many bytes in total, as far as is known.
     Partial(usize),
-    /// It is there, and takes up so many bytes.
+    /// Complete; `length` includes the packet's header.
     Whole { kind: u8, body: &'a [u8], length: usize },
-    /// It is none.
+    /// Not a valid packet.
     Invalid(&'static str),
 }
 
-/// Looks at the packet at the beginning of the bytes.
+/// Parses the packet at the start of the buffer.
 #[inline]
 pub(crate) fn parse(bytes: &[u8], limit: usize) -> Parsed<'_> {
     let Some((head, rest)) = bytes.split_first_chunk::<4>() else { return Parsed::Partial(HEADER) };

@@ -1,4 +1,4 @@
-//! What has come from one node, and is not delivered yet: parts of large frames, and what waits behind them.
+//! The receiving side of a peer: reassembly of chunks, and frames queued behind large frames.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -9,38 +9,39 @@ use super::framing::{Parsed, kind, parse};
 use super::lanes::Lanes;
 use super::outbox::LARGE;
 
-/// So many large frames may be under way at a time.
+/// Maximum number of large frames in flight.
 const MOST_LARGE: usize = 64;
 
-/// The side of a connection that receives.
+/// The receiving side of a connection.
 #[derive(Default)]
 pub(crate) struct Inbound {
-    /// The connection whose frames are delivered.
+    /// The number of the current connection; frames of other connections are dropped.
     pub(crate) number: u64,
-    /// Large frames, of which parts have come, and their lanes.
+    /// Incomplete large frames and their lanes, by frame number.
     parts: HashMap<u32, (u64, Vec<u8>)>,
-    /// How many bytes they have.
+    /// The total size of large frames not yet decoded.
     bytes: usize,
-    /// Large frames that are whole, to be decoded beside the reader.
+    /// Reassembled large frames, which a separate task decodes.
     whole: VecDeque<(u64, Vec<u8>)>,
-    /// Whether a task decodes them.
+    /// Whether that task is running.
     decoding: bool,
     lanes: Lanes<Vec<u8>>,
 }
 
 impl Inbound {
-    /// For the connection with this number; frames of the previous connection are no longer delivered.
+    /// Starts over for the connection with this number; frames of the previous connection are no longer
+    /// delivered.
     pub(crate) fn reset(&mut self, number: u64) {
         let decoding = self.decoding;
         *self = Self { number, decoding, ..Self::default() };
     }
 
-    /// Whether a task has to be started that decodes large frames.
+    /// Whether the caller must start the task that decodes large frames.
     pub(crate) fn begin_decoding(&mut self) -> bool {
         !self.whole.is_empty() && !std::mem::replace(&mut self.decoding, true)
     }
 
-    /// The next large frame to be decoded.
+    /// Takes the next large frame to decode.
     pub(crate) fn next_large(&mut self) -> Option<(u64, Vec<u8>)> {
         let next = self.whole.pop_front();
         self.decoding = next.is_some();
@@ -50,13 +51,13 @@ impl Inbound {
         next
     }
 
-    /// A large frame of this lane was delivered: these may be, too.
+    /// Releases the frames that were queued behind a delivered large frame of this lane.
     pub(crate) fn delivered(&mut self, lane: u64) -> Vec<Vec<u8>> {
         let is_long = |frame: &Vec<u8>| frame.len() > LARGE;
         let mut released = Vec::new();
         for (order, frame) in self.lanes.finish(lane, is_long) {
             match order {
-                // The next one, which others wait for in turn.
+                // Large as well: later frames of the lane wait for it.
                 Order::Lane(lane) if is_long(&frame) => self.whole.push_back((lane, frame)),
                 _ => released.push(frame),
             }
@@ -64,7 +65,7 @@ impl Inbound {
         released
     }
 
-    /// Takes a part of a large frame.
+    /// Adds a chunk to its large frame.
     fn part(&mut self, body: &[u8], is_last: bool, limit: usize) -> Result<(), &'static str> {
         let Some((number, rest)) = body.split_first_chunk::<4>() else { return Err("a part is too short") };
         let Some((lane, part)) = rest.split_first_chunk::<8>() else { return Err("a part is too short") };
@@ -91,23 +92,23 @@ impl Inbound {
     }
 }
 
-/// The packets in some bytes. It gives the frames, and sees to the others itself.
+/// Parses the packets in a buffer. Iterates over the frames, and handles all other packets itself.
 pub(crate) struct Packets<'a, 'b> {
     pub(crate) bytes: &'a [u8],
     pub(crate) inbound: &'b mut Inbound,
     pub(crate) association: &'b Association,
-    /// How many bytes were looked at.
+    /// The number of bytes parsed.
     pub(crate) read: usize,
-    /// How many frames there were.
+    /// The number of frames.
     pub(crate) frames: u64,
-    /// The longest frame.
+    /// The maximum size of a frame.
     pub(crate) limit: usize,
     pub(crate) state: State,
 }
 
-/// What comes after the packets.
+/// What to do after the last complete packet.
 pub(crate) enum State {
-    /// So many bytes are needed for the next packet.
+    /// The next packet needs this many bytes.
     More(usize),
     Bye,
     Invalid(&'static str),
@@ -151,7 +152,7 @@ impl<'a> Iterator for Packets<'a, '_> {
 }
 
 impl<'a> Packets<'a, '_> {
-    /// A frame that does not have to wait for a large one.
+    /// Returns the frame, or `None` if it is queued behind a large frame.
     #[cold]
     fn in_order(&mut self, frame: &'a [u8]) -> Option<&'a [u8]> {
         self.frames += 1;

@@ -1,17 +1,17 @@
-//! Order behind frames that take long: a large one is written in parts, and decoded beside the reader. Frames of the same lane wait
-//! for it, those of other lanes do not.
+//! Per-lane ordering without head-of-line blocking. A large frame is written in chunks and decoded by a
+//! separate task: frames of the same lane wait for it, frames of other lanes do not.
 
 use std::collections::VecDeque;
 
 use dactor_core::wire::association::Order;
 
-/// What waits behind long frames.
+/// The frames that wait for large frames.
 #[derive(Debug)]
 pub(crate) struct Lanes<T> {
-    /// The lanes with a long frame under way.
+    /// The lanes with a large frame in flight.
     busy: Vec<u64>,
     held: VecDeque<(Order, T)>,
-    /// How many of them wait for all before them.
+    /// How many of the held frames are [`Order::AfterAll`].
     barriers: usize,
 }
 
@@ -22,7 +22,7 @@ impl<T> Default for Lanes<T> {
 }
 
 impl<T> Lanes<T> {
-    /// Whether nothing is under way: then nothing has to wait.
+    /// Whether no large frame is in flight, so that no frame has to wait.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
         self.busy.is_empty()
@@ -36,18 +36,19 @@ impl<T> Lanes<T> {
         }
     }
 
-    /// Lets a frame wait.
+    /// Queues a frame.
     pub(crate) fn hold(&mut self, order: Order, frame: T) {
         self.barriers += usize::from(order == Order::AfterAll);
         self.held.push_back((order, frame));
     }
 
-    /// A long frame of this lane is under way.
+    /// Marks a large frame of this lane as in flight.
     pub(crate) fn begin(&mut self, lane: u64) {
         self.busy.push(lane);
     }
 
-    /// It is done. What has waited for it comes out, in order; a long frame among it is under way then.
+    /// Marks the large frame of this lane as done. Returns the frames it held up, in order; the large frames
+    /// among them are now in flight.
     pub(crate) fn finish(&mut self, lane: u64, is_long: impl Fn(&T) -> bool) -> Vec<(Order, T)> {
         if let Some(at) = self.busy.iter().position(|busy| *busy == lane) {
             self.busy.swap_remove(at);
@@ -83,7 +84,7 @@ mod tests {
     const A: Order = Order::Lane(1);
     const B: Order = Order::Lane(2);
 
-    /// Adds a frame; the texts that begin with a capital are long.
+    /// Adds a frame; a text with a capital initial is a large frame.
     fn add(lanes: &mut Lanes<&'static str>, order: Order, text: &'static str, out: &mut Vec<&'static str>) {
         if lanes.holds(order) {
             return lanes.hold(order, text);

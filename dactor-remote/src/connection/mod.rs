@@ -1,4 +1,4 @@
-//! A connection: what lies in the stream, what is written, what is read.
+//! A connection: packet framing, the send queue, and the reader and writer tasks.
 
 pub(crate) mod framing;
 pub(crate) mod inbound;

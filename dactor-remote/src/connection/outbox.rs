@@ -1,4 +1,4 @@
-//! The packets that wait to be written to one node.
+//! The send queue of one node.
 
 use std::collections::VecDeque;
 
@@ -7,25 +7,25 @@ use dactor_core::wire::association::{Lane, Order, order_of};
 use super::framing::{kind, put};
 use super::lanes::Lanes;
 
-/// Kept for the next batch; a larger buffer is let go of.
+/// A batch buffer larger than this is not reused.
 const KEPT: usize = 1024 * 1024;
-/// A longer frame is written in parts, so that others do not wait for it.
+/// A larger frame is written in chunks, to avoid head-of-line blocking.
 pub(crate) const LARGE: usize = 32 * 1024;
-/// The length of a part.
+/// The size of a chunk.
 const PART: usize = 16 * 1024;
-/// Packets in the order in which they are written.
+/// The send queue: packets in the order in which they are written.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     urgent: Vec<u8>,
     normal: Vec<u8>,
-    /// Large frames that are written in turns.
+    /// Large frames, written round-robin in chunks.
     large: VecDeque<Large>,
-    /// What waits for them.
+    /// Frames that wait for large frames.
     lanes: Lanes<Vec<u8>>,
     numbers: u32,
-    /// How many frames it has.
+    /// The number of queued frames.
     frames: usize,
-    /// How many bytes of frames wait in `large` and `lanes`.
+    /// The size of the frames in `large` and `lanes`.
     waiting: usize,
 }
 
@@ -38,7 +38,7 @@ struct Large {
 }
 
 impl Outbox {
-    /// Adds a frame. `true` when the writer has to be woken.
+    /// Adds a frame. Returns `true` if the writer must be woken.
     pub(crate) fn push(&mut self, frame: &[u8], lane: Lane) -> bool {
         let was_empty = self.is_empty();
         self.frames += 1;
@@ -56,7 +56,7 @@ impl Outbox {
     fn push_in_order(&mut self, frame: &[u8], lane: Lane) {
         let mut order = order_of(frame, lane);
         if is_long(frame) && order == Order::AfterAll {
-            // It has no lane of its own: one number for all of them.
+            // Such frames have no lane of their own and share lane 0.
             order = Order::Lane(0);
         }
         if self.lanes.holds(order) {
@@ -85,7 +85,7 @@ impl Outbox {
         was_empty
     }
 
-    /// Adds the last packet.
+    /// Adds the last packet, a goodbye.
     pub(crate) fn push_bye(&mut self) {
         put(&mut self.normal, kind::BYE, &[]);
     }
@@ -94,12 +94,12 @@ impl Outbox {
         self.urgent.is_empty() && self.normal.is_empty() && self.large.is_empty()
     }
 
-    /// How many bytes wait.
+    /// The number of queued bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.urgent.len() + self.normal.len() + self.waiting
     }
 
-    /// Moves what is to be written next into `batch`, which is empty.
+    /// Moves the next packets to write into `batch`, which must be empty.
     pub(crate) fn take(&mut self, batch: &mut Vec<u8>) {
         self.frames = 0;
         if batch.capacity() > KEPT {
@@ -114,7 +114,7 @@ impl Outbox {
         self.take_part(batch);
     }
 
-    /// The next part of the large frame whose turn it is.
+    /// Writes the next chunk of the large frame at the front.
     fn take_part(&mut self, batch: &mut Vec<u8>) {
         let Some(mut large) = self.large.pop_front() else { return };
         let end = large.frame.len().min(large.written + PART);
@@ -138,7 +138,7 @@ impl Outbox {
         }
     }
 
-    /// Forgets everything. How many frames that were, about.
+    /// Drops all queued packets. Returns the approximate number of frames among them.
     pub(crate) fn clear(&mut self) -> usize {
         std::mem::take(self).frames
     }
@@ -153,10 +153,10 @@ mod tests {
     use super::super::framing::{Parsed, parse};
     use super::*;
 
-    /// What is before a part: the number of the frame and its lane.
+    /// The size of a chunk's header: the number of the frame and its lane.
     const PART_HEAD: usize = 12;
 
-    /// The packets that are written: their kinds, and the first byte of frames and the lengths of parts.
+    /// The written packets: kind, and the first byte of a frame or the length of a chunk.
     fn written(out: &mut Outbox) -> Vec<(u8, usize)> {
         let mut packets = Vec::new();
         while !out.is_empty() {

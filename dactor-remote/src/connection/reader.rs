@@ -1,4 +1,4 @@
-//! Reads packets, and gives the frames in them to the association. It never waits for an actor.
+//! The reader task: parses packets and passes their frames to the association. It never waits for an actor.
 
 use std::io;
 use std::sync::Arc;
@@ -8,23 +8,23 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use super::inbound::State;
 use crate::peer::Peer;
 
-/// The buffer, if no packet needs a larger one.
+/// The initial size of the receive buffer; a larger packet grows it.
 const BUFFER: usize = 64 * 1024;
 
-/// Why a connection was read to its end.
+/// Why the reader stopped.
 #[derive(Debug)]
 pub(crate) enum ReadEnd {
-    /// The other node has closed it, or it broke.
+    /// The other node closed the connection, or it failed.
     Broken(io::Error),
-    /// The other node leaves.
+    /// The other node is shutting down.
     Bye,
     /// The connection was replaced or closed by this node.
     Replaced,
-    /// What came is not what a node says.
+    /// The other node violated the protocol.
     Invalid(String),
 }
 
-/// Bytes that have come and were not looked at yet.
+/// The receive buffer: received bytes not yet parsed.
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
     begin: usize,
@@ -47,7 +47,7 @@ impl Buffer {
         }
     }
 
-    /// Reads more, with room for a packet of this length in all.
+    /// Reads more bytes, with room for a packet of `needed` bytes in total.
     pub(crate) async fn fill(
         &mut self,
         from: &mut (impl AsyncRead + Unpin + ?Sized),

@@ -1,4 +1,4 @@
-//! Writes what waits, in batches.
+//! The writer task: writes the send queue in batches.
 
 use std::io;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 
 use crate::peer::Peer;
 
-/// Writes until the connection is closed, or cannot be written to.
+/// Writes until the connection is closed or fails.
 pub(crate) async fn write(
     peer: &Arc<Peer>,
     number: u64,
@@ -16,7 +16,7 @@ pub(crate) async fn write(
     let mut batch = Vec::new();
     loop {
         peer.written().await;
-        // Other tasks add their frames meanwhile: a few large writes cost much less than many small ones.
+        // Lets other tasks add frames: a few large writes are much cheaper than many small ones.
         tokio::task::yield_now().await;
         batch.clear();
         if !peer.take_batch(number, &mut batch) {

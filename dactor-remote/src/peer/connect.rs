@@ -1,4 +1,4 @@
-//! A connection after its handshake.
+//! Establishing a connection after its handshake.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::inner::Inner;
 use crate::transport::Duplex;
 
 impl Peer {
-    /// Whether a connection of the other node is accepted. When it is, none is opened from here until it is
-    /// [established](Self::establish) or [failed](Self::accept_failed).
+    /// Decides whether to accept a connection of the other node. If so, this node does not connect until the
+    /// connection is [established](Self::establish) or has [failed](Self::accept_failed).
     ///
-    /// Of two connections at the same time, the one of the node with the smaller address is kept.
+    /// Of two simultaneous connections, the one opened by the node with the smaller address is kept.
     pub(crate) fn accept(&self, node: &Inner, hello: &Hello) -> Answer {
         let mut state = self.lock();
         let refused = |why: Refusal, text: &str| Answer::Refused(why, text.to_owned());
@@ -39,13 +39,13 @@ impl Peer {
         Answer::Welcome(node.hello(&self.id, established))
     }
 
-    /// A connection that was accepted was not set up after all.
+    /// Called when an accepted connection could not be established.
     pub(crate) fn accept_failed(&self) {
         self.lock().accepting = false;
         self.want();
     }
 
-    /// Uses a connection from now on.
+    /// Makes this the connection of the peer.
     pub(crate) fn establish(
         self: &Arc<Self>,
         node: &Arc<Inner>,
@@ -78,7 +78,7 @@ impl Peer {
             state.down_since = None;
             state.out.clear();
             state.connection = Some(Connection { number, close: close.clone() });
-            // What has waited goes first: under the lock, so that nothing overtakes it.
+            // Deferred frames go first: under the lock, so that no frame overtakes them.
             if let Change::Released(released) = state.authority.apply(Input::Resolved) {
                 for deferred in released {
                     state.sent += 1;
@@ -101,7 +101,7 @@ impl Peer {
         self.lock().answer_waiters(&Ok(()));
     }
 
-    /// Another incarnation at the same address: the one before is gone, and with it all of its actors.
+    /// Another incarnation at the same address: the previous one and all of its actors are gone.
     fn replace_incarnation(&self, incarnation: u64) {
         let mut state = self.lock();
         let Some(before) = state.incarnation.filter(|before| *before != incarnation) else { return };
@@ -115,7 +115,7 @@ impl Peer {
         }
     }
 
-    /// Reads and writes, each in a task of its own.
+    /// Starts the reader and the writer task.
     fn run(
         self: &Arc<Self>,
         node: &Arc<Inner>,
@@ -135,11 +135,11 @@ impl Peer {
                 ReadEnd::Replaced => {}
                 ReadEnd::Bye => peer.said_bye(number),
                 ReadEnd::Broken(error) => {
-                    tracing::debug!(node = %peer.id, %error, "a connection was lost");
+                    tracing::debug!(node = %peer.id, %error, "connection lost");
                     peer.connection_lost(number);
                 }
                 ReadEnd::Invalid(why) => {
-                    tracing::warn!(node = %peer.id, why, "what came over a connection is not valid: it is closed");
+                    tracing::warn!(node = %peer.id, why, "protocol violation: closing the connection");
                     peer.connection_lost(number);
                 }
             }
@@ -151,7 +151,7 @@ impl Peer {
                 () = close.cancelled() => Ok(()),
             };
             if let Err(error) = written {
-                tracing::debug!(node = %peer.id, %error, "a connection was lost");
+                tracing::debug!(node = %peer.id, %error, "connection lost");
                 peer.connection_lost(number);
             }
         });

@@ -1,4 +1,4 @@
-//! Connecting to another node, with pauses between the attempts.
+//! Connecting to another node, with a reconnect backoff.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::handshake::{Failed, Refusal, say_hello};
 use crate::inner::Inner;
 
 impl Peer {
-    /// Lets a task connect, if there is none.
+    /// Starts the connecting task, unless it is running.
     pub(super) fn want(&self) {
         let Some(node) = self.node() else { return };
         let mut state = self.lock();
@@ -31,7 +31,7 @@ impl Peer {
         }
     }
 
-    /// Waits for a connection; an attempt that fails is the answer.
+    /// Waits for a connection. Fails with the error of the next failed attempt.
     pub(crate) async fn connect(&self) -> Result<()> {
         let (sender, answer) = oneshot::channel();
         {
@@ -46,7 +46,7 @@ impl Peer {
         answer.await.unwrap_or_else(|_| Err(self.error_of(ErrorKind::Disconnected)))
     }
 
-    /// Whether a connection is of use to anything.
+    /// Whether a watch, a deferred frame, a waiting task or a joined node needs the connection.
     pub(super) fn is_wanted(&self) -> bool {
         let watching = self.association().watching() > 0;
         let state = self.lock();
@@ -54,7 +54,7 @@ impl Peer {
             && (watching || state.joined || state.authority.has_deferred() || !state.waiters.is_empty())
     }
 
-    /// Tries to connect until the peer is connected, or no connection is needed.
+    /// Connects until the peer is connected or no connection is needed.
     async fn dial(self: Arc<Self>, node: Arc<Inner>) {
         let (shortest, longest) = node.config.backoff;
         let mut pause = shortest;
@@ -76,19 +76,19 @@ impl Peer {
             pause = (pause * 2).min(longest);
         }
         self.lock().dialing = false;
-        // Something may have come in between.
+        // A frame may have been deferred in the meantime.
         if self.is_wanted() {
             self.want();
         }
     }
 
-    /// `false` when the task is no longer needed.
+    /// Returns `false` if the connecting task should stop.
     fn attempt_failed(&self, failed: &Failed) -> bool {
         if self.lock().authority.state() == AuthorityState::Connected {
             return false;
         }
         if failed.refusal() == Some(Refusal::Simultaneous) {
-            // The other node's connection is on its way.
+            // The other node's connection is being accepted.
             return true;
         }
         if let Failed::Refused { why, .. } = failed {

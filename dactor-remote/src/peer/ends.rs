@@ -1,4 +1,4 @@
-//! How a connection, a node and a quarantine end.
+//! The end of a connection, a node and a quarantine.
 
 use std::sync::PoisonError;
 
@@ -11,7 +11,7 @@ use crate::authority::{Change, Input};
 use crate::events::NodeEvent;
 
 impl Peer {
-    /// Drops the connection with this number. A lost connection ends no actor.
+    /// Drops the connection with this number. A lost connection terminates no actor.
     pub(crate) fn connection_lost(&self, number: u64) {
         self.stop_receiving(number);
         let (unwritten, is_unresolved) = {
@@ -37,7 +37,7 @@ impl Peer {
         }
     }
 
-    /// Stops the delivery of frames from this connection, and waits for the frame that is being delivered.
+    /// Stops delivering frames of this connection, and waits for the frame being delivered.
     fn stop_receiving(&self, number: u64) {
         let mut inbound = self.lock_inbound();
         if inbound.number == number {
@@ -47,14 +47,14 @@ impl Peer {
         drop(self.decoding.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// The other node has left.
+    /// Handles the goodbye of the other node.
     pub(super) fn said_bye(&self, number: u64) {
         let left = self.leave();
         self.connection_lost(number);
         self.left(left);
     }
 
-    /// Closes the connection, as if the other node had left.
+    /// Closes the connection, as if the other node had shut down.
     pub(crate) fn disconnect(&self) {
         let left = self.leave();
         let number = self.lock().connection.as_ref().map(|connection| connection.number);
@@ -64,7 +64,8 @@ impl Peer {
         self.left(left);
     }
 
-    /// It is not connected to again, unless something wants it. The incarnation that leaves.
+    /// Marks the node as left, which stops reconnecting unless a connection is needed. Returns the
+    /// incarnation if it had joined.
     fn leave(&self) -> Option<u64> {
         let mut state = self.lock();
         std::mem::take(&mut state.joined).then_some(state.incarnation).flatten()
@@ -78,22 +79,22 @@ impl Peer {
         }
     }
 
-    /// The node was not reached for too long.
+    /// Quarantines the node after it was unreachable for too long.
     pub(super) fn quarantine_unreachable(&self) {
         if self.quarantine().is_err() {
-            // It was never reached: there is no incarnation to be given up.
+            // Never connected: there is no incarnation to quarantine.
             let expired = self.lock().authority.take_expired(|_| true);
             self.drop_deferred(expired, &self.error_of(ErrorKind::Unresolved));
             self.left(None);
         }
     }
 
-    /// Gives up this incarnation of the node: no frame is sent to it or delivered from it, and *then* its
-    /// watched actors have ended.
+    /// Quarantines this incarnation of the node: first sending and delivery stop, *then* its watched actors
+    /// are reported as terminated.
     ///
     /// # Errors
     ///
-    /// [`Unresolved`](ErrorKind::Unresolved) for a node that was never reached.
+    /// [`Unresolved`](ErrorKind::Unresolved) for a node that was never connected.
     pub(crate) fn quarantine(&self) -> Result<()> {
         let Some(node) = self.node() else { return Err(self.error_of(ErrorKind::Disconnected)) };
         let mut state = self.lock();
@@ -126,7 +127,7 @@ impl Peer {
         Ok(())
     }
 
-    /// The UIDs of its actors that were shown to this node are not used for others.
+    /// Reserves the UIDs of the node's actors that this node has seen.
     pub(super) fn reserve_known(&self) {
         let Some(node) = self.node() else { return };
         if let Ok(parts) = parts_of(node.system.name(), &self.id) {
@@ -134,7 +135,7 @@ impl Peer {
         }
     }
 
-    /// Ends the quarantine if it is over, or if the user says so.
+    /// Ends the quarantine if it has expired or the user lifts it.
     pub(crate) fn end_quarantine(&self, now: Instant, by_user: bool) {
         let input = match by_user {
             true => Input::Override { connected: false },
@@ -145,7 +146,7 @@ impl Peer {
             return;
         }
         state.quarantined = None;
-        // The association is a new one, as far as this node is concerned.
+        // From here on this is a new association.
         state.incarnation = None;
         state.established = 0;
         drop(state);

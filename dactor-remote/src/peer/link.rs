@@ -1,4 +1,4 @@
-//! Frames to another node: sent, kept until it is connected, or refused.
+//! Sends frames to another node, defers them until it is connected, or refuses them.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -15,11 +15,11 @@ use crate::authority::AuthorityState;
 use crate::events::NodeEvent;
 
 thread_local! {
-    /// A frame is encoded outside of every lock, and copied into what is to be written: its buffer is used again.
+    /// A reused buffer: a frame is encoded outside of all locks, then copied into the send queue.
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A larger buffer is not kept.
+/// A larger buffer is not reused.
 const KEPT: usize = 64 * 1024;
 
 impl Link for Peer {
@@ -89,7 +89,7 @@ impl Link for Peer {
         self.ask_timeout
     }
 
-    /// Not shorter than three signs of life of a node with other settings.
+    /// At least 30 seconds: three keep-alives of a node with a different configuration.
     fn stream_timeout(&self) -> Duration {
         self.ask_timeout().max(Duration::from_secs(30))
     }
@@ -163,7 +163,7 @@ fn give_back(mut frame: Vec<u8>) {
 }
 
 impl Peer {
-    /// Keeps a frame until there is a connection. Frames that mean something to the last connection alone are dropped.
+    /// Defers a frame until the node is connected. Drops frames that are tied to the last connection.
     fn defer(&self, frame: Vec<u8>, lane: Lane) -> Result<()> {
         let Ok(Frame { body, .. }) = Frame::decode(&frame) else { return Ok(()) };
         let Some(call) = body.call() else { return Ok(()) };
@@ -173,7 +173,7 @@ impl Peer {
             self.want();
             return Ok(());
         };
-        // Connected in between?
+        // Connected in the meantime?
         let mut state = self.lock();
         if state.authority.state() == AuthorityState::Connected {
             drop(state);
@@ -190,7 +190,7 @@ impl Peer {
         Err(error)
     }
 
-    /// These are not going to be sent.
+    /// Drops deferred frames.
     pub(super) fn drop_deferred(&self, deferred: Vec<Deferred>, error: &Error) {
         let error = unhandled(error.clone());
         for Deferred { frame, .. } in deferred {
@@ -202,7 +202,7 @@ impl Peer {
         }
     }
 
-    /// A message that was told, and does not leave, is a dead letter. An asker is answered elsewhere.
+    /// Publishes an unsent tell as a dead letter. An ask is answered elsewhere.
     fn lose(&self, frame: &[u8], error: &Error) {
         let Ok(Frame { body: Body::OneWay(call), .. }) = Frame::decode(frame) else { return };
         let Target::Path { path, .. } = call.target else { return };

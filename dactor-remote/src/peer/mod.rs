@@ -1,4 +1,4 @@
-//! Another node, as this one knows it.
+//! A peer: the state that this node keeps about another node.
 
 mod connect;
 mod dial;
@@ -26,46 +26,47 @@ use crate::connection::inbound::{Inbound, Packets, State};
 use crate::events::NodeEvent;
 use crate::inner::Inner;
 
-/// Another node: its association with this one, and the connection to it.
+/// Another node: its association and its connection.
 pub(crate) struct Peer {
     id: NodeId,
     node: Weak<Inner>,
     association: OnceLock<Arc<Association>>,
     state: Mutex<PeerState>,
-    /// There is something to write.
+    /// Notified when the send queue is not empty.
     ready: Notify,
-    /// What has come. Held while it is delivered: after a connection was given up, nothing that came over it is.
+    /// The receiving side. Locked during delivery, so that no frame of a dropped connection is delivered
+    /// later.
     inbound: Mutex<Inbound>,
-    /// Held while a large frame is decoded and delivered, for the same reason.
+    /// Locked while a large frame is decoded and delivered, for the same reason.
     decoding: Mutex<()>,
-    /// When something came last, in milliseconds since the node began.
+    /// When the last bytes were received, in milliseconds since the start of the node.
     heard: AtomicU64,
     received: AtomicU64,
     codec: Codec,
     ask_timeout: Duration,
 }
 
-/// What is known about another node.
+/// A snapshot of the state of another node.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PeerStatus {
-    /// Which node.
+    /// The other node.
     pub node: NodeId,
-    /// Its state.
+    /// The state of the association.
     pub state: AuthorityState,
-    /// Its incarnation, if it was reached.
+    /// Its incarnation, if it was ever connected.
     pub incarnation: Option<u64>,
     /// The version of its application.
     pub application: String,
-    /// How many asks of this node wait for an answer.
+    /// In-flight asks of this node.
     pub pending: usize,
-    /// How many of its actors are watched here.
+    /// The number of its actors watched from here.
     pub watching: usize,
-    /// How many actors of this node it watches.
+    /// The number of actors of this node that it watches.
     pub watched: usize,
-    /// How many bytes wait to be written to it.
+    /// The size of its send queue in bytes.
     pub unwritten: usize,
-    /// How many frames were given to it to be sent, and how many have come from it.
+    /// The number of frames queued for sending, and of frames received.
     pub frames: (u64, u64),
 }
 
@@ -137,16 +138,16 @@ impl Peer {
         }
     }
 
-    /// Waits until there is something to write.
+    /// Waits until the send queue is not empty.
     pub(crate) async fn written(&self) {
         self.ready.notified().await;
     }
 
-    /// Moves the frames to write next into `batch`; `false` when the connection was dropped.
+    /// Moves the next packets to write into `batch`; `false` when the connection was dropped.
     pub(crate) fn take_batch(&self, number: u64, batch: &mut Vec<u8>) -> bool {
         let mut state = self.lock();
         if state.connection.as_ref().is_none_or(|connection| connection.number != number) {
-            // It was meant for the next writer.
+            // The notification was for the writer of the next connection.
             self.ready.notify_one();
             return false;
         }
@@ -157,8 +158,8 @@ impl Peer {
         true
     }
 
-    /// Delivers frames that have come over a connection: how many bytes were looked at, and what comes next. `None` when it was
-    /// dropped.
+    /// Delivers received frames. Returns how many bytes were parsed and what to do next; `None` when the
+    /// connection was dropped.
     pub(crate) fn receive(self: &Arc<Self>, number: u64, bytes: &[u8]) -> Option<(usize, Result<State>)> {
         let node = self.node()?;
         let mut inbound = self.lock_inbound();
@@ -182,14 +183,14 @@ impl Peer {
         Some((read, received.map(|()| state)))
     }
 
-    /// Decodes large frames, so that the reader does not wait for it.
+    /// Decodes large frames in a separate task, so that the reader does not block.
     async fn decode_large(self: Arc<Self>) {
         while self.decode_next() {
             tokio::task::yield_now().await;
         }
     }
 
-    /// Decodes and delivers the next large frame, and what has waited for it; `false` when there is none.
+    /// Decodes and delivers the next large frame and the frames queued behind it; `false` when there is none.
     fn decode_next(&self) -> bool {
         let (number, next) = {
             let mut inbound = self.lock_inbound();
@@ -207,12 +208,12 @@ impl Peer {
             if inbound.number != number {
                 return true;
             }
-            // Under the lock, so that nothing that comes now overtakes what has waited.
+            // Under the lock, so that no newly received frame overtakes the queued ones.
             let behind = inbound.delivered(lane);
             decoded.and_then(|()| self.association().receive(behind.iter().map(|frame| &**frame)))
         };
         if let Err(error) = delivered {
-            tracing::warn!(node = %self.id, %error, "what came over a connection is not valid: it is closed");
+            tracing::warn!(node = %self.id, %error, "protocol violation: closing the connection");
             self.connection_lost(number);
         }
         true
@@ -222,7 +223,7 @@ impl Peer {
         self.inbound.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says that this node is alive, and finds out whether the other one is.
+    /// Sends a heartbeat and checks for silence.
     pub(crate) fn beat(self: &Arc<Self>) {
         let Some(node) = self.node() else { return };
         let silent = node.milliseconds().saturating_sub(self.heard.load(Ordering::Relaxed));
@@ -233,7 +234,7 @@ impl Peer {
         };
         if u128::from(silent) > node.config.silence.as_millis() {
             drop(state);
-            tracing::warn!(node = %self.id, silent, "nothing comes over a connection: it is closed");
+            tracing::warn!(node = %self.id, silent, "idle timeout: closing the connection");
             return self.connection_lost(number);
         }
         if state.out.push_packet(kind::HEARTBEAT) {
@@ -241,7 +242,7 @@ impl Peer {
         }
     }
 
-    /// Tells the other node that this one leaves.
+    /// Queues a goodbye.
     pub(crate) fn say_bye(&self) {
         let mut state = self.lock();
         if state.connection.is_some() {
@@ -251,13 +252,13 @@ impl Peer {
         }
     }
 
-    /// Whether something is still to be written.
+    /// Whether the send queue still has packets.
     pub(crate) fn is_writing(&self) -> bool {
         let state = self.lock();
         state.connection.is_some() && !state.out.is_empty()
     }
 
-    /// Gives up a node that was not reached for too long, and ends quarantines.
+    /// Quarantines a node that was unreachable for too long, and ends expired quarantines.
     fn check_reachable(self: &Arc<Self>, node: &Arc<Inner>) {
         let now = Instant::now();
         let (dead, expired) = {
@@ -274,7 +275,7 @@ impl Peer {
     }
 }
 
-/// The address of the systems of a cluster at this node.
+/// The address part of the paths of this node's actors.
 pub(crate) fn parts_of(system: &str, id: &NodeId) -> Result<ActorPathParts> {
     let invalid = |error| Error::new(ErrorKind::InvalidPath).with("node", id).because(error);
     let authority = PathAuthority::new(id.host(), Some(id.port())).map_err(invalid)?;
@@ -282,7 +283,7 @@ pub(crate) fn parts_of(system: &str, id: &NodeId) -> Result<ActorPathParts> {
     Ok(parts.with_scheme(ActorPathScheme::PekkoTcp).with_authority(authority))
 }
 
-/// The nodes that are known.
+/// The known nodes.
 pub(crate) type Peers = HashMap<NodeId, Arc<Peer>>;
 
 impl fmt::Debug for Peer {

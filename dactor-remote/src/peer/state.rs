@@ -1,4 +1,4 @@
-//! What changes about another node, under one lock.
+//! The mutable state of a peer, under one lock.
 
 use dactor_core::wire::association::Lane;
 use dactor_core::{Error, Result};
@@ -12,34 +12,34 @@ use crate::connection::outbox::Outbox;
 
 pub(crate) struct PeerState {
     pub(super) authority: Authority<Deferred>,
-    /// The incarnation that was reached last.
+    /// The last connected incarnation.
     pub(super) incarnation: Option<u64>,
-    /// The incarnation that is quarantined.
+    /// The quarantined incarnation.
     pub(super) quarantined: Option<u64>,
     pub(super) application: String,
-    /// Whether this incarnation has joined and has not left.
+    /// Whether this incarnation has joined and not left.
     pub(super) joined: bool,
     pub(super) connection: Option<Connection>,
-    /// Counts connections.
+    /// The number of the last connection.
     pub(super) numbers: u64,
-    /// How many connections there were with this incarnation.
+    /// The number of connections so far with this incarnation.
     pub(super) established: u64,
-    /// Whether a task tries to connect.
+    /// Whether the connecting task is running.
     pub(super) dialing: bool,
     /// Whether a connection of the other node is being accepted.
     pub(super) accepting: bool,
-    /// Who waits for the connection.
+    /// Tasks waiting for the connection.
     pub(super) waiters: Vec<oneshot::Sender<Result<(), Error>>>,
     pub(super) out: Outbox,
-    /// How many frames were given to it.
+    /// The number of frames queued for sending.
     pub(super) sent: u64,
-    /// Since when there is no connection.
+    /// When the connection was lost.
     pub(super) down_since: Option<Instant>,
-    /// What the other node said about its limits.
+    /// The limits of the other node, from the handshake.
     pub(super) limits: Limits,
 }
 
-/// What another node takes.
+/// The limits of another node.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) message: usize,
@@ -47,13 +47,13 @@ pub(super) struct Limits {
     pub(super) control: bool,
 }
 
-/// A connection that is in use.
+/// The connection in use.
 pub(super) struct Connection {
     pub(super) number: u64,
     pub(super) close: CancellationToken,
 }
 
-/// A frame that waits for a connection.
+/// A frame deferred until the node is connected.
 pub(crate) struct Deferred {
     pub(super) frame: Vec<u8>,
     pub(super) lane: Lane,
@@ -80,7 +80,7 @@ impl PeerState {
             limits: Limits {
                 message: config.max_message,
                 in_flight: config.max_in_flight,
-                // It is known when there is a connection.
+                // Known after the handshake.
                 control: true,
             },
         }
@@ -93,7 +93,7 @@ impl PeerState {
         self.authority.take_expired(|deferred| deferred.deadline.is_some_and(|deadline| deadline <= now))
     }
 
-    /// Answers all who wait for the connection.
+    /// Completes all tasks waiting for the connection.
     pub(super) fn answer_waiters(&mut self, answer: &Result<(), Error>) {
         for waiter in self.waiters.drain(..) {
             let _ = waiter.send(answer.clone());

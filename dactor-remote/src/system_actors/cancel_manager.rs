@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{NodeAccess, travels};
 
-/// Knows the asks between this node and others, which are cancelled when an asker gives up: `/system/cancel-manager`.
+/// Reports the in-flight asks between this node and others, which are cancelled when the asker gives up:
+/// `/system/cancel-manager`.
 #[derive(Debug)]
 pub struct CancelManager(NodeAccess);
 
@@ -28,20 +29,20 @@ impl Remote for CancelManager {
     }
 }
 
-/// Is answered with the number of asks under way with each node that this one knows.
+/// Replies with the number of in-flight asks for each known node.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct CountAsks;
 travels!(CountAsks, Vec<NodeAsks>, "dactor.CountAsks");
 
-/// The asks between this node and another one.
+/// The in-flight asks between this node and another one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct NodeAsks {
-    /// The other one.
+    /// The other node.
     pub node: NodeId,
-    /// How many asks of this node wait for its answers.
+    /// Asks of this node that the other node has not answered yet.
     pub pending: usize,
-    /// How many of its asks are not answered here yet.
+    /// Asks of the other node that this node has not answered yet.
     pub incoming: usize,
 }
 

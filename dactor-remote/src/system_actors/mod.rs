@@ -1,6 +1,7 @@
-//! The actors of a node under `/system`: what its tables say and do, as messages.
+//! The system actors of a node under `/system`: an interface to its tables by messages.
 //!
-//! They are ordinary actors, and other nodes reach them by their paths, as `pekko.tcp://bank@host:port/system/node-directory`.
+//! They are ordinary actors, which other nodes reach by path, for example
+//! `pekko.tcp://bank@host:port/system/node-directory`.
 
 mod cancel_manager;
 mod node_directory;
@@ -21,7 +22,7 @@ pub use watch_manager::{CountWatches, NodeWatches, WatchManager};
 
 use crate::inner::Inner;
 
-/// The names of the actors under `/system`.
+/// The names of the system actors.
 pub(crate) mod name {
     pub(crate) const SPAWN_MANAGER: &str = "spawn-manager";
     pub(crate) const WATCH_MANAGER: &str = "watch-manager";
@@ -29,7 +30,7 @@ pub(crate) mod name {
     pub(crate) const NODE_DIRECTORY: &str = "node-directory";
 }
 
-/// Lets other nodes send messages to them.
+/// Lets the system actors receive messages from other nodes.
 pub(crate) fn serve(served: &mut Served) -> Result<()> {
     served.add::<SpawnManager>()?;
     served.add::<WatchManager>()?;
@@ -37,7 +38,7 @@ pub(crate) fn serve(served: &mut Served) -> Result<()> {
     served.add::<NodeDirectory>()
 }
 
-/// Starts them. Those of a node that the system had before get to know this one.
+/// Starts the system actors. Actors left from a previous node of the system are attached to this one.
 pub(crate) async fn start(node: &Arc<Inner>) -> Result<()> {
     let access = NodeAccess(Arc::downgrade(node));
     begin(node, name::SPAWN_MANAGER, &access, SpawnManager::new).await?;
@@ -61,7 +62,7 @@ async fn begin<A: Handler<Adopt>>(
     node.system.spawn_service(move || make(access.clone())).name(name).await.map(drop)
 }
 
-/// Tells an actor of the node that its system has now.
+/// Attaches a system actor to the current node of its system.
 #[derive(Debug)]
 struct Adopt(NodeAccess);
 
@@ -82,7 +83,7 @@ macro_rules! adopts {
 }
 adopts!(SpawnManager WatchManager CancelManager NodeDirectory);
 
-/// The node of an actor, which may be closed.
+/// A handle to the node of a system actor; the node may be closed.
 #[derive(Debug, Clone)]
 struct NodeAccess(Weak<Inner>);
 
@@ -94,7 +95,7 @@ impl NodeAccess {
     }
 }
 
-/// A message of a system actor.
+/// Implements `Message` with a wire name.
 macro_rules! travels {
     ($message:ty, $reply:ty, $name:literal) => {
         impl dactor_core::Message for $message {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{NodeAccess, travels};
 use crate::authority::AuthorityState;
 
-/// Knows the other nodes: `/system/node-directory`.
+/// Lists the other nodes: `/system/node-directory`.
 #[derive(Debug)]
 pub struct NodeDirectory(NodeAccess);
 
@@ -29,22 +29,22 @@ impl Remote for NodeDirectory {
     }
 }
 
-/// Is answered with the other nodes that this one knows, in the order of their addresses.
+/// Replies with the known nodes, sorted by address.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct ListNodes;
 travels!(ListNodes, Vec<NodeInfo>, "dactor.ListNodes");
 
-/// What is known about a node.
+/// A known node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct NodeInfo {
     /// Its address.
     pub node: NodeId,
-    /// Its incarnation, if it was reached.
+    /// Its incarnation, if it was ever connected.
     pub incarnation: Option<u64>,
-    /// Whether there is a connection.
+    /// Whether it is connected.
     pub connected: bool,
-    /// Whether it was given up.
+    /// Whether it is quarantined.
     pub quarantined: bool,
     /// The version of its application.
     pub application: String,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{NodeAccess, travels};
 
-/// Spawns actors for other nodes, by the factories of this one: `/system/spawn-manager`.
+/// Spawns actors for other nodes, using the factories of this node: `/system/spawn-manager`.
 #[derive(Debug)]
 pub struct SpawnManager(NodeAccess);
 
@@ -36,14 +36,14 @@ impl Remote for SpawnManager {
     }
 }
 
-/// Spawns an actor by a factory, and is answered with its path.
+/// Spawns an actor with a factory and replies with its path.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SpawnActor {
     /// The name of the factory.
     pub factory: String,
-    /// The name of the actor, if it is to have one.
+    /// The name of the actor; generated if `None`.
     pub name: Option<String>,
-    /// The arguments, encoded like messages of the node.
+    /// The arguments, encoded with the codec of the node.
     pub args: Vec<u8>,
 }
 travels!(SpawnActor, ActorPath, "dactor.SpawnActor");
@@ -64,7 +64,7 @@ impl Handler<SpawnActor> for SpawnManager {
     }
 }
 
-/// Is answered with the names of the factories, in order.
+/// Replies with the sorted names of the factories.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct ListFactories;
 travels!(ListFactories, Vec<String>, "dactor.ListFactories");
@@ -75,14 +75,14 @@ impl Handler<ListFactories> for SpawnManager {
     }
 }
 
-/// An actor that is being spawned; its path.
+/// A spawn in progress, which yields the path of the actor.
 pub(crate) type Spawning = Pin<Box<dyn Future<Output = Result<ActorPath>> + Send>>;
 /// Spawns an actor with encoded arguments.
 pub(crate) type Make = Arc<dyn Fn(&System, Option<String>, &[u8], Codec) -> Result<Spawning> + Send + Sync>;
-/// By their names.
+/// The factories by name.
 pub(crate) type Factories = BTreeMap<String, Make>;
 
-/// A factory of actors: they are restarted with the same arguments.
+/// Makes a factory; a restarted actor gets the same arguments.
 pub(crate) fn factory<T, A>(make: impl Fn(T) -> A + Send + Sync + 'static) -> Make
 where
     T: Serialize + DeserializeOwned + Clone + Send + Sync + 'static,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{NodeAccess, travels};
 
-/// Knows the watches between this node and others: `/system/watch-manager`.
+/// Reports the watches between this node and others: `/system/watch-manager`.
 #[derive(Debug)]
 pub struct WatchManager(NodeAccess);
 
@@ -28,7 +28,7 @@ impl Remote for WatchManager {
     }
 }
 
-/// Is answered with the number of watches with each node that this one knows.
+/// Replies with the number of watches for each known node.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct CountWatches;
 travels!(CountWatches, Vec<NodeWatches>, "dactor.CountWatches");
@@ -37,11 +37,11 @@ travels!(CountWatches, Vec<NodeWatches>, "dactor.CountWatches");
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct NodeWatches {
-    /// The other one.
+    /// The other node.
     pub node: NodeId,
-    /// How many of its actors are watched here.
+    /// The number of its actors watched from here.
     pub watching: usize,
-    /// How many actors of this node it watches.
+    /// The number of actors of this node that it watches.
     pub watched: usize,
 }
 

@@ -1,4 +1,4 @@
-//! A network with faults, for tests.
+//! Fault injection for networks, for tests.
 
 use std::fmt;
 use std::io;
@@ -12,23 +12,23 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::{Duplex, Listener, Network, Opening};
 
-/// What is done to the bytes of a write.
+/// A fault injected into a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriteFault {
-    /// They are not written.
+    /// The bytes are dropped.
     Lose,
-    /// They are written twice.
+    /// The bytes are written twice.
     Duplicate,
-    /// They are written after those of the next write.
+    /// The bytes are written after those of the next write.
     Reorder,
-    /// One bit is changed.
+    /// One bit is flipped.
     Corrupt,
-    /// The second half is not written, and the stream ends.
+    /// The second half is dropped, and the stream ends.
     Cut,
 }
 
-/// Another network, which can be cut, made silent, and made to spoil what is written.
+/// A network wrapper that injects faults: partitions, silence and faulty writes.
 #[derive(Clone)]
 pub struct FaultyNetwork {
     network: Arc<dyn Network>,
@@ -44,24 +44,24 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// Streams of an earlier number are cut.
+    /// Streams of an earlier epoch are cut.
     epoch: u64,
-    /// No stream can be opened.
+    /// Opening a stream fails.
     is_cut: bool,
-    /// Nothing comes and nothing fails.
+    /// No byte arrives, and no call fails.
     is_silent: bool,
-    /// What is done to every so many writes, from the n-th on.
+    /// The fault, injected into every n-th write.
     fault: Option<(WriteFault, u64)>,
     wakers: Vec<Waker>,
 }
 
 impl FaultyNetwork {
-    /// Around this network, without faults.
+    /// Wraps a network; no fault is injected yet.
     pub fn new(network: impl Network) -> Self {
         Self { network: Arc::new(network), shared: Arc::default() }
     }
 
-    /// Ends all streams, and lets none be opened.
+    /// Ends all streams and refuses new ones.
     pub fn cut(&self) {
         self.change(|state| {
             state.epoch += 1;
@@ -69,17 +69,17 @@ impl FaultyNetwork {
         });
     }
 
-    /// Ends all streams. Others can be opened.
+    /// Ends all streams. New ones can be opened.
     pub fn reset(&self) {
         self.change(|state| state.epoch += 1);
     }
 
-    /// No byte arrives and no call fails, as when the other machine has lost its power.
+    /// Stops all traffic without an error, like a power failure of the other machine.
     pub fn silence(&self) {
         self.change(|state| state.is_silent = true);
     }
 
-    /// Ends all faults. Streams that were cut stay so.
+    /// Ends all faults. Streams that were cut stay cut.
     pub fn heal(&self) {
         self.change(|state| {
             state.is_cut = false;
@@ -88,12 +88,12 @@ impl FaultyNetwork {
         });
     }
 
-    /// Spoils every so many writes.
+    /// Injects the fault into every n-th write.
     pub fn spoil(&self, fault: WriteFault, every: u64) {
         self.change(|state| state.fault = Some((fault, every)));
     }
 
-    /// How many writes were spoiled.
+    /// The number of faulty writes.
     pub fn spoiled(&self) -> usize {
         self.shared.spoiled.load(Ordering::Relaxed)
     }
@@ -171,7 +171,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a stream works now: it is woken when that changes.
+    /// Whether the stream works; registers the waker for a change.
     fn check(&self, epoch: u64, cx: &Context<'_>) -> Poll<io::Result<()>> {
         let mut state = self.lock();
         state.wakers.retain(|waker| !waker.will_wake(cx.waker()));
@@ -196,7 +196,7 @@ struct Half<T> {
     inner: T,
     shared: Arc<Shared>,
     epoch: u64,
-    /// What is to be written before anything else.
+    /// Bytes to write before all others.
     held: Vec<u8>,
 }
 
@@ -214,7 +214,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for Half<T> {
 }
 
 impl<T: AsyncWrite + Unpin> Half<T> {
-    /// Writes what was held back.
+    /// Writes the held bytes.
     fn poll_held(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.held.is_empty() {
             match Pin::new(&mut self.inner).poll_write(cx, &self.held) {
@@ -265,7 +265,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Half<T> {
             Poll::Ready(Ok(())) => {}
             other => return other,
         }
-        // A write that is to be overtaken waits for the next one.
+        // A write to reorder is held until the next one.
         let reorders = matches!(self.shared.lock().fault, Some((WriteFault::Reorder, _)));
         if !reorders {
             match self.poll_held(cx) {

@@ -9,13 +9,13 @@ use tokio::sync::mpsc;
 
 use super::{Duplex, Listener, Network, Opening};
 
-/// So many bytes are under way in each direction of a stream.
+/// The buffer size of each direction of a stream.
 const BUFFER: usize = 64 * 1024;
 
-/// The first port that is given out for port 0.
+/// The first port assigned for port 0.
 const FIRST_PORT: u16 = 20_000;
 
-/// A network inside of one process, for tests. Its clones are the same network; hosts are names or addresses at will.
+/// An in-process network, for tests. Clones share the network; any host name or address is valid.
 #[derive(Clone, Default)]
 pub struct MemoryNetwork(Arc<Mutex<Bound>>);
 
@@ -54,7 +54,7 @@ impl MemoryNetwork {
             }
             _ => wanted,
         };
-        // A listener that was dropped has left its address.
+        // The address of a dropped listener is free.
         if bound.listeners.get(&at).is_some_and(|listener| !listener.is_closed()) {
             return Err(io::ErrorKind::AddrInUse.into());
         }

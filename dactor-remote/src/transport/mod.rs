@@ -1,4 +1,4 @@
-//! How bytes travel between nodes: one small trait, and the networks that implement it.
+//! The transport: a small trait for byte streams between nodes, and its implementations.
 
 #[cfg(feature = "testkit")]
 mod faults;
@@ -18,41 +18,41 @@ pub use faults::{FaultyNetwork, WriteFault};
 pub use memory::MemoryNetwork;
 pub use tcp::TcpNetwork;
 
-/// A connect, a bind or an accept under way.
+/// The future of a connect, a bind or an accept.
 pub type Opening<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
 
-/// A network: it opens and accepts streams of bytes that are reliable and in order.
+/// A network, which opens and accepts reliable, ordered byte streams.
 pub trait Network: Send + Sync + 'static {
     /// Opens a stream to the node at this address.
     fn connect<'a>(&'a self, to: &'a NodeId) -> Opening<'a, Duplex>;
 
-    /// Listens at this address, which is `host:port`; port 0 is any that is free.
+    /// Listens at this address, as `host:port`; port 0 selects a free port.
     fn bind<'a>(&'a self, at: &'a str) -> Opening<'a, Box<dyn Listener>>;
 }
 
 /// Accepts streams.
 pub trait Listener: Send + 'static {
-    /// The next stream.
+    /// Accepts the next stream.
     fn accept(&mut self) -> Opening<'_, Duplex>;
 
-    /// The address that it listens at.
+    /// The local address.
     ///
     /// # Errors
     ///
-    /// When the address is not known.
+    /// When the address is unknown.
     fn local_addr(&self) -> io::Result<NodeId>;
 }
 
-/// A stream of bytes in both directions, in its two halves.
+/// A bidirectional byte stream, split into its halves.
 pub struct Duplex {
-    /// What comes.
+    /// The receiving half.
     pub read: Box<dyn AsyncRead + Send + Sync + Unpin>,
-    /// What leaves.
+    /// The sending half.
     pub write: Box<dyn AsyncWrite + Send + Sync + Unpin>,
 }
 
 impl Duplex {
-    /// From two halves.
+    /// Combines two halves.
     pub fn new(
         read: impl AsyncRead + Send + Sync + Unpin + 'static,
         write: impl AsyncWrite + Send + Sync + Unpin + 'static,

@@ -5,7 +5,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::{Duplex, Listener, Network, Opening};
 
-/// TCP.
+/// A network over TCP.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TcpNetwork;
 
@@ -33,7 +33,7 @@ impl Listener for TcpListener {
 }
 
 fn halves(stream: TcpStream) -> io::Result<Duplex> {
-    // Frames are batched before they are written.
+    // Frames are batched already: Nagle's algorithm would only delay them.
     stream.set_nodelay(true)?;
     let (read, write) = stream.into_split();
     Ok(Duplex::new(read, write))
