@@ -1,4 +1,4 @@
-//! What an actor accepts from other processes.
+//! The messages that an actor accepts from other processes.
 
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
@@ -12,13 +12,13 @@ use crate::{
     TransformHandler, TransformRequest,
 };
 
-/// The messages that an `A` accepts from other processes, by their wire names.
+/// The messages that an `A` accepts from other processes, by wire name.
 ///
-/// [`Remote::accepts`] fills it; [`of`](Self::of) builds and checks it, once for each type of actor.
+/// [`Remote::accepts`] fills it; [`of`](Self::of) builds and validates it, once for each actor type.
 pub struct Accepts<A: Actor> {
     actor: &'static str,
     messages: HashMap<&'static str, Entry<A>>,
-    /// The first mistake in the list.
+    /// The first error in the list.
     wrong: Option<Error>,
 }
 
@@ -26,18 +26,18 @@ struct Entry<A: Actor> {
     message: &'static str,
     id: TypeId,
     mode: Mode,
-    /// A [`Recipient`] of the message, where the actor is known as what it is.
+    /// Makes a [`Recipient`] of the message from the typed ref.
     recipient: fn(&ActorRef<A>) -> Box<dyn Any>,
     open: Open<A>,
 }
 
 impl<A: Actor> Accepts<A> {
-    /// The table of `A`.
+    /// Builds the table of `A`.
     ///
     /// # Errors
     ///
-    /// [`InvalidWireName`](ErrorKind::InvalidWireName) for a name that is empty, longer than [`MAX_WIRE_NAME`] or listed
-    /// twice, and for such a name of the actor's type.
+    /// [`InvalidWireName`](ErrorKind::InvalidWireName) for a message or actor type whose name is empty or
+    /// longer than [`MAX_WIRE_NAME`], and for a message listed twice.
     pub fn of() -> Result<Self>
     where
         A: Remote,
@@ -57,7 +57,7 @@ impl<A: Actor> Accepts<A> {
         self.actor
     }
 
-    /// Accepts `M`, told and asked. A message without a wire name does not compile:
+    /// Accepts tells and asks of `M`. A message without a wire name does not compile:
     ///
     /// ```compile_fail,E0080
     /// # use dactor_core::{Actor, Context, Exclusive, Handler, Message, Outcome};
@@ -90,7 +90,7 @@ impl<A: Actor> Accepts<A> {
         self.insert::<M>(open_message::<A, M>)
     }
 
-    /// Accepts a request for a stream of items.
+    /// Accepts a request that is answered with a stream of items.
     pub fn expand<M: Expand>(&mut self) -> &mut Self
     where
         A: ExpandHandler<M>,
@@ -104,7 +104,7 @@ impl<A: Actor> Accepts<A> {
         self.insert::<ExpandRequest<M>>(open_expand::<A, M>)
     }
 
-    /// Accepts a request with a stream of items.
+    /// Accepts a request that sends a stream of items.
     pub fn reduce<M: Reduce>(&mut self) -> &mut Self
     where
         A: ReduceHandler<M>,
@@ -154,13 +154,13 @@ impl<A: Actor> Accepts<A> {
         self
     }
 
-    /// Opens a message that has come: decodes it, and makes the envelope for the actor's mailbox.
+    /// Decodes a received message and makes the envelope for the actor's mailbox.
     ///
     /// # Errors
     ///
-    /// [`UnknownMessage`](ErrorKind::UnknownMessage) for a name that is not listed, or is sent in another way than listed;
-    /// [`DecodeFailed`](ErrorKind::DecodeFailed) when the payload is not the message. An ask has been answered with the error
-    /// by then: the caller must not answer it again.
+    /// [`UnknownMessage`](ErrorKind::UnknownMessage) for a name that is not listed, or is listed for another
+    /// kind of request; [`DecodeFailed`](ErrorKind::DecodeFailed) when the payload cannot be decoded. An ask
+    /// has already been answered with the error: the caller must not answer it again.
     pub fn open(&self, name: &str, mut arriving: Arriving<'_>) -> Result<Opened<A>> {
         let mode = arriving.mode;
         let fits = |entry: &&Entry<A>| entry.mode == mode || (entry.mode == Mode::Ask && mode == Mode::Tell);
@@ -195,7 +195,7 @@ impl<A: Actor> Accepts<A> {
         }
     }
 
-    /// The wire names that it accepts, in order.
+    /// The accepted wire names, sorted.
     pub fn names(&self) -> Vec<&'static str> {
         let mut names: Vec<_> = self.messages.keys().copied().collect();
         names.sort_unstable();
@@ -209,15 +209,15 @@ impl<A: Actor> fmt::Debug for Accepts<A> {
     }
 }
 
-/// What the actors of one type accept, whatever the type.
+/// The type-erased form of [`Accepts`].
 pub trait AnyAccepts: Send + Sync {
     /// The name of the actor's type in other processes.
     fn actor_type(&self) -> &'static str;
 
-    /// Whether they accept a message with this wire name.
+    /// Whether a message with this wire name is accepted.
     fn accepts_name(&self, name: &str) -> bool;
 
-    /// A [`Recipient`] of the message with this type id, if the actor is of this type and accepts it.
+    /// A [`Recipient`] of the message with this type id, if the actor has this type and accepts the message.
     #[doc(hidden)]
     fn recipient_of(&self, actor: &AnyActorRef, message: TypeId) -> Option<Box<dyn Any>>;
 }
@@ -239,7 +239,7 @@ impl<A: Actor> AnyAccepts for Accepts<A> {
 }
 
 impl dyn AnyAccepts + '_ {
-    /// The actor as a recipient of `M`, if it is of this type and accepts `M` from other processes.
+    /// The actor as a recipient of `M`, if it has this type and accepts `M` from other processes.
     pub fn recipient<M: Message>(&self, actor: &AnyActorRef) -> Option<Recipient<M>> {
         let recipient = self.recipient_of(actor, TypeId::of::<M>())?;
         recipient.downcast::<Recipient<M>>().ok().map(|recipient| *recipient)

@@ -1,8 +1,8 @@
-//! Numbers and texts in frames: how they are written, and read without trust.
+//! Encoding of numbers and strings in frames, and decoding of untrusted bytes.
 
 use crate::{Error, ErrorKind, Result};
 
-/// Reads bytes from another process. What it gives is a part of them: it allocates nothing but errors.
+/// Reads untrusted bytes. Returned values borrow from the input; only errors allocate.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
         self.array(what).map(u64::from_le_bytes)
     }
 
-    /// A number in groups of seven bits, lowest first. A number has one form: a longer encoding of it is refused.
+    /// A LEB128 number. Only the shortest encoding of a number is accepted.
     #[inline]
     pub(super) fn number(&mut self, what: &'static str) -> Result<u64> {
         match *self.rest {
@@ -92,27 +92,27 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(bytes).map_err(|error| self.invalid(what, "is not UTF-8").because(error))
     }
 
-    /// A text behind its length in one byte.
+    /// A string with a length prefix of one byte.
     #[inline]
     pub(super) fn short_text(&mut self, what: &'static str) -> Result<&'a str> {
         let length = self.byte(what)?;
         self.text(length.into(), what)
     }
 
-    /// A text behind its length in two bytes.
+    /// A string with a length prefix of two bytes.
     #[inline]
     pub(super) fn long_text(&mut self, what: &'static str) -> Result<&'a str> {
         let length = self.u16(what)?;
         self.text(length.into(), what)
     }
 
-    /// All that has not been read.
+    /// The remaining bytes.
     #[inline]
     pub(super) fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.rest)
     }
 
-    /// What has been read since the reader was here.
+    /// The bytes read since this position.
     pub(super) fn since(&self, at: usize) -> &'a [u8] {
         &self.bytes[at..self.at()]
     }
@@ -142,7 +142,7 @@ pub(super) fn write_number(mut number: u64, out: &mut Vec<u8>) {
     out.push(number as u8);
 }
 
-/// The first bytes of a frame, written at once.
+/// The first bytes of a frame, appended to it at once.
 pub(super) struct Head {
     bytes: [u8; 32],
     length: usize,
@@ -154,7 +154,7 @@ impl Head {
         Self { bytes: [0; 32], length: 0 }
     }
 
-    /// Those beyond 32 are passed over: no frame has so many.
+    /// Ignores bytes beyond 32: no head is longer.
     #[inline]
     pub(super) fn push(&mut self, byte: u8) {
         if let Some(next) = self.bytes.get_mut(self.length) {
@@ -179,7 +179,7 @@ impl Head {
     }
 }
 
-/// A text behind its length in one byte. The caller has refused or shortened a longer text.
+/// A string with a length prefix of one byte. The caller has rejected or truncated a longer string.
 #[inline]
 pub(super) fn write_short(text: &str, out: &mut Vec<u8>) {
     let text = cut(text, u8::MAX.into());
@@ -187,7 +187,7 @@ pub(super) fn write_short(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// The same behind two bytes.
+/// A string with a length prefix of two bytes.
 #[inline]
 pub(super) fn write_long(text: &str, out: &mut Vec<u8>) {
     let text = cut(text, u16::MAX.into());
@@ -195,7 +195,7 @@ pub(super) fn write_long(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// The text, shortened to at most `bytes` bytes.
+/// Truncates the string to at most `bytes` bytes.
 #[inline]
 pub(super) fn cut(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {

@@ -1,4 +1,4 @@
-//! Refs to actors in other processes, for a carrier of frames.
+//! Refs to actors in other processes, and the transport interface they use.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -17,69 +17,72 @@ use crate::{
     Priority, Recipient, Result, Sender, SentTo, System,
 };
 
-/// Carries frames to one other process. [`far_actor`] makes refs whose messages it gets.
+/// Sends frames to one other process, for the refs made by [`far_actor`].
 pub trait Carrier: Send + Sync + 'static {
-    /// Whether a message to this actor may leave now. It is asked first: what it refuses goes back to its sender whole.
+    /// Whether a message to this actor may be sent now. Called before encoding: a refused message is returned
+    /// to its sender.
     ///
     /// # Errors
     ///
     /// [`Unresolved`](ErrorKind::Unresolved), [`Quarantined`](ErrorKind::Quarantined),
-    /// [`Disconnected`](ErrorKind::Disconnected) and the like.
+    /// [`Disconnected`](ErrorKind::Disconnected) and similar.
     fn admit(&self, target: &ActorPath) -> Result<()>;
 
-    /// How payloads are encoded.
+    /// The codec of payloads.
     fn codec(&self) -> Codec;
 
-    /// The scope in which refs inside of messages are encoded.
+    /// The scope for encoding refs inside messages.
     fn scope(&self) -> Arc<dyn WireScope>;
 
-    /// A correlation id that no request has which waits.
+    /// A correlation id that no in-flight request has.
     fn next_correlation(&self) -> u64;
 
-    /// An empty buffer for a frame. A carrier that gets its buffers back may keep them.
+    /// An empty buffer for a frame. A carrier may reuse its buffers.
     fn buffer(&self) -> Vec<u8> {
         Vec::with_capacity(128)
     }
 
-    /// Whether a frame of this length may leave. It is asked last: what it refuses goes back to its sender whole.
+    /// Whether a frame of this length may be sent. Called after encoding: a refused message is returned to
+    /// its sender.
     ///
     /// # Errors
     ///
-    /// [`EncodeFailed`](ErrorKind::EncodeFailed) when it is too long, [`Overloaded`](ErrorKind::Overloaded) when too much waits.
+    /// [`EncodeFailed`](ErrorKind::EncodeFailed) when the frame is too large,
+    /// [`Overloaded`](ErrorKind::Overloaded) when the send queue is full.
     fn fits(&self, bytes: usize) -> Result<()> {
         let _ = bytes;
         Ok(())
     }
 
-    /// Keeps an ask until its answer comes, then sends its frame, then lets its streams flow: no frame of a stream may
-    /// overtake the request. It is too late to refuse the ask: if its frame is lost, it fails later.
+    /// Registers an ask, sends its frame, then starts its streams: no frame of a stream may overtake the
+    /// request. The ask can no longer be refused; if its frame is lost, it fails later.
     fn send_ask(&self, frame: Vec<u8>, correlation: u64, ask: Arc<dyn FarAsk>, streams: FarStreams);
 
-    /// Sends the frame of a message that was told.
+    /// Sends the frame of a tell.
     fn send(&self, frame: Vec<u8>);
 
     /// See [`FarRoute::end`].
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of [`FarRoute::end`].
     fn end(&self, target: &ActorPath, how: End) -> Result<()>;
 
-    /// See [`FarRoute::watch`]. It may be called once for each type that refs to the actor have.
+    /// See [`FarRoute::watch`]. Called once for each ref type of the actor.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Those of [`FarRoute::watch`].
     fn watch(&self, target: &ActorPath) -> Result<()>;
 
     /// See [`FarRoute::unwatch`].
     fn unwatch(&self, target: &ActorPath);
 
-    /// An asker has given up: see [`FarRoute::asker_gone`].
+    /// Called when an asker has given up: see [`FarRoute::asker_gone`].
     fn asker_gone(&self);
 }
 
-/// The ref to an actor in the process that the carrier leads to: see [`far_ref`].
+/// Makes a ref to an actor in the carrier's process: see [`far_ref`].
 ///
 /// # Errors
 ///
@@ -92,7 +95,7 @@ pub fn far_actor<A: Actor>(
     far_ref(system, path, || Arc::new(FrameRoute::new(path, carrier.clone())))
 }
 
-/// The same for an actor of which only one message is known.
+/// Like [`far_actor`], for an actor of unknown type that handles `M`.
 ///
 /// # Errors
 ///
@@ -105,7 +108,7 @@ pub fn far_recipient<M: SentTo<Elsewhere<M>>>(
     far_actor::<Elsewhere<M>>(system, path, carrier).map(|actor| actor.recipient())
 }
 
-/// An actor in another process of which no more is known than that it handles `M`. There is none in this process.
+/// The placeholder type of a remote actor that handles `M`. It is never spawned.
 #[derive(Debug)]
 pub struct Elsewhere<M>(PhantomData<fn(M)>);
 
@@ -117,10 +120,10 @@ impl<M: Message> Handler<M> for Elsewhere<M> {
     }
 }
 
-/// Makes frames of envelopes.
+/// Encodes envelopes as frames.
 struct FrameRoute {
     path: ActorPath,
-    /// The path without its UID, as frames have it.
+    /// The path without its UID, as written in frames.
     text: String,
     carrier: Arc<dyn Carrier>,
 }
@@ -135,7 +138,7 @@ impl FrameRoute {
         let name = envelope.wire_name()?;
         let scope = self.carrier.scope();
         let mut headers = envelope.headers();
-        // Both have a field of their own.
+        // Sender and deadline have their own fields in the frame.
         let told_by = headers.remove::<Sender>().and_then(|sender| sender.path());
         headers.remove::<Deadline>();
         let sender = sender().or(told_by).and_then(|sender| scope.path_of(&sender).ok());
@@ -179,7 +182,7 @@ impl<A: Actor> FarRoute<A> for FrameRoute {
         match envelope.into_far_ask() {
             None => self.carrier.send(frame),
             Some(ask) => {
-                // None: its asker gave up in between.
+                // `None`: the asker gave up in the meantime.
                 if let Some(streams) = ask.sent() {
                     self.carrier.send_ask(frame, correlation, ask, streams);
                 }

@@ -1,4 +1,4 @@
-//! Values in MessagePack and JSON, through serde.
+//! Encoding of values in MessagePack and JSON, through serde.
 
 use std::any::type_name;
 use std::error::Error as StdError;
@@ -67,7 +67,8 @@ fn cannot_decode<T>(codec: Codec, cause: impl StdError + Send + Sync + 'static) 
 
 fn failed<T>(kind: ErrorKind, codec: Codec, cause: Box<dyn StdError + Send + Sync>) -> Error {
     let error = Error::new(kind).with("value", type_name::<T>()).with("codec", codec.name());
-    // Serde keeps the text of an error. A ref that failed before, and was passed over, is not meant.
+    // Serde keeps only the text of an error. Compared with it, to skip the error of an earlier ref that the
+    // type ignored.
     match take_failure() {
         Some(of_ref) if cause.to_string().contains(&format!("{of_ref:#}")) => error.because(of_ref),
         _ => error.because(cause),

@@ -1,4 +1,4 @@
-//! Errors on the wire: the payload of a failed reply, and of a stream that was cut short.
+//! Errors on the wire: the payload of a failed reply and of a failed stream.
 //!
 //! ```text
 //!   kind: text   marks: 1 byte   [retry after in microseconds: number]
@@ -6,8 +6,8 @@
 //!   number of causes: 1 byte, for each: text
 //! ```
 //!
-//! Names are behind their length in one byte, other texts in two. The marks: 1 when a handler may have had the message, 2
-//! when it is known when to try again.
+//! Names have a length prefix of one byte, other strings of two. Marks: 1 if a handler may have received the
+//! message, 2 if a retry delay follows.
 
 use std::error::Error as StdError;
 use std::time::Duration;
@@ -25,12 +25,12 @@ const MAX_CAUSES: usize = 16;
 /// The maximum length of a context value or a cause in an encoded error, in bytes.
 const MAX_TEXT: usize = 4 * 1024;
 
-/// The name of a kind that this version does not know.
+/// The context key for the name of an unknown kind.
 const KIND: &str = "kind";
 
-/// Appends the error to the buffer. Texts that are too long are cut.
+/// Appends the error to the buffer. Long strings are truncated.
 pub fn encode_error(error: &Error, out: &mut Vec<u8>) {
-    // A kind that is not known here keeps its name on the way.
+    // An unknown kind keeps its name when the error is forwarded.
     let kept = if error.kind() == ErrorKind::Other { error.get(KIND) } else { None };
     write_short(kept.unwrap_or(error.kind().wire_name()), out);
     let retry_after = error.retry_after();
@@ -54,18 +54,18 @@ pub fn encode_error(error: &Error, out: &mut Vec<u8>) {
     }
 }
 
-/// The text of a cause, whose code may panic.
+/// The text of a cause, whose `Display` may panic.
 fn shown(cause: &(dyn StdError + 'static)) -> String {
     crate::base::panic::contain(|| cause.to_string())
         .unwrap_or_else(|_| "(its text cannot be shown: it panicked)".to_owned())
 }
 
-/// Reads an error that takes up the whole payload. A kind that this version does not know is
-/// [`Other`](ErrorKind::Other), with its name in the context as `kind`.
+/// Decodes an error that fills the whole payload. An unknown kind becomes [`Other`](ErrorKind::Other), with
+/// its name in the context as `kind`.
 ///
 /// # Errors
 ///
-/// [`InvalidFrame`](ErrorKind::InvalidFrame), which names the mistake and its position.
+/// [`InvalidFrame`](ErrorKind::InvalidFrame), with the cause and the position.
 pub fn decode_error(payload: &[u8]) -> Result<Error> {
     let mut reader = Reader::new(payload);
     let name = reader.short_text("the kind of an error")?;

@@ -1,7 +1,7 @@
-//! What two processes say to each other.
+//! The frames of the wire protocol.
 //!
-//! A frame is what a carrier writes between the lengths, or into one datagram. Its layout is fixed by golden files: another
-//! layout is another [version](VERSION).
+//! A carrier writes a frame with a length prefix, or as one datagram. Golden files fix the layout: a change
+//! requires a new [version](VERSION).
 //!
 //! ```text
 //!   version   direction   flags   correlation id   ...   payload
@@ -13,18 +13,18 @@
 //!   reply: [headers]
 //! ```
 //!
-//! Numbers are in groups of seven bits, lowest first. A text is behind its length, in one byte for names and in two for
-//! paths and header values. The flags say which fields are present:
+//! Numbers are LEB128. A string has a length prefix, of one byte for names and of two for paths and header
+//! values. The flags tell which fields are present:
 //!
 //! | bits | meaning |
 //! | --- | --- |
 //! | 0, 1 | the [`Priority`] |
-//! | 2 | the correlation id is the receiver's own: the frame goes to the caller |
+//! | 2 | the correlation id was assigned by the receiver: the frame goes to the caller |
 //! | 3 | the payload is an error |
-//! | 4, 5, 6, 7 | there is a sender, a time left, a number of forwards, headers |
+//! | 4, 5, 6, 7 | sender, time left, number of forwards, headers are present |
 //!
-//! A layout by hand, and not MessagePack, because a carrier looks at every frame that it passes on and at no payload: the
-//! fields are read in place, and the payload is encoded behind them without a copy.
+//! The layout is not MessagePack because a carrier reads every frame but no payload: fields are read in
+//! place, and the payload is encoded after them without a copy.
 
 mod decode;
 mod encode;
@@ -37,21 +37,21 @@ use crate::{Mode, Priority};
 /// The version of the layout.
 pub const VERSION: u8 = 1;
 
-/// One frame. It borrows the bytes that it was read from.
+/// A frame, which borrows the bytes it was decoded from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// Says which request of the caller's it belongs to. The caller gives each request that waits another one.
+    /// Identifies the request. The caller assigns a different id to each in-flight request.
     pub correlation: u64,
-    /// What it says.
+    /// The content.
     pub body: Body<'a>,
 }
 
-/// What a frame says.
+/// The content of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Body<'a> {
-    /// A message whose sender waits for the reply.
+    /// An ask.
     Request(Call<'a>),
-    /// A message that was told.
+    /// A tell.
     OneWay(Call<'a>),
     /// A stream request.
     Open(StreamKind, Call<'a>),
@@ -59,62 +59,63 @@ pub enum Body<'a> {
     Reply {
         /// The encoded reply, or the [encoded error](crate::wire::encode_error).
         answer: Result<&'a [u8], &'a [u8]>,
-        /// What travels beside it.
+        /// The headers.
         headers: RawHeaders<'a>,
     },
     /// An item of a stream.
     Item {
-        /// Where it goes.
+        /// The receiver.
         to: Party,
         /// The encoded item.
         payload: &'a [u8],
     },
     /// The end of a stream.
     End {
-        /// Where it goes.
+        /// The receiver.
         to: Party,
-        /// The encoded error that ended it; none when it is finished.
+        /// The encoded error that ended the stream; `None` if it is complete.
         error: Option<&'a [u8]>,
     },
-    /// There is room for more items.
+    /// Grants credit for more items.
     Credit {
-        /// Where it goes: to the sender of the items.
+        /// The receiver: the sender of the items.
         to: Party,
         /// The number of additional items.
         items: u32,
     },
-    /// The caller has given up, or the consumer of the items is gone.
+    /// The caller abandoned the request, or the consumer of the items was dropped.
     Cancel {
-        /// Where it goes.
+        /// The receiver.
         to: Party,
     },
 }
 
-/// A message on its way to an actor.
+/// A message to an actor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call<'a> {
-    /// The actor.
+    /// The target actor.
     pub target: Target<'a>,
     /// The wire name of the message.
     pub name: &'a str,
-    /// The path of the actor that sent it, if one did.
+    /// The path of the sending actor, if any.
     pub sender: Option<&'a str>,
-    /// The lane that it travels in.
+    /// The mailbox lane.
     pub priority: Priority,
-    /// The time until its deadline, relative to now: clocks of different machines differ.
+    /// The time until the deadline. Relative, because clocks of machines differ.
     pub time_left: Option<Duration>,
-    /// How often it was passed on to another process: a carrier ends circles with it.
+    /// How often the message was forwarded to another process, for the detection of forwarding loops.
     pub forwards: u8,
-    /// What travels beside it.
+    /// The headers.
     pub headers: RawHeaders<'a>,
     /// The encoded message.
     ///
-    /// It is the last part of a frame: a frame with an empty payload can be encoded first, and the message behind it.
+    /// The last field of a frame: a frame can be encoded with an empty payload, and the message appended to
+    /// it.
     pub payload: &'a [u8],
 }
 
 impl<'a> Call<'a> {
-    /// A message with this name, with nothing beside it and an empty payload.
+    /// A message with this name, an empty payload and no optional fields.
     pub fn new(target: Target<'a>, name: &'a str) -> Self {
         Self {
             target,
@@ -129,10 +130,10 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The actor that a message is for. The texts are as received; they are parsed when they are resolved.
+/// The target of a message. The strings are as received; they are parsed when they are resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target<'a> {
-    /// The actor at a path, in a particular incarnation or in any.
+    /// The actor at a path, in a specific incarnation or in any.
     Path {
         /// The path without its UID.
         path: &'a str,
@@ -143,7 +144,7 @@ pub enum Target<'a> {
     Id(&'a str),
 }
 
-/// One of the two processes of a request.
+/// A process of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Party {
     /// The process that sent the request.
@@ -152,7 +153,7 @@ pub enum Party {
     Callee,
 }
 
-/// How a stream request is sent.
+/// The kind of a stream request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StreamKind {
     /// See [`Expand`](crate::Expand).
@@ -164,7 +165,7 @@ pub enum StreamKind {
 }
 
 impl StreamKind {
-    /// The kind of this mode, if it is one of streams.
+    /// The kind of a stream mode; `None` for other modes.
     pub fn of(mode: Mode) -> Option<Self> {
         match mode {
             Mode::Tell | Mode::Ask => None,
@@ -174,7 +175,7 @@ impl StreamKind {
         }
     }
 
-    /// As a mode.
+    /// The corresponding mode.
     pub fn mode(self) -> Mode {
         match self {
             Self::Expand => Mode::Expand,
@@ -184,7 +185,7 @@ impl StreamKind {
     }
 }
 
-/// The sender of an encoded message. One without a sender is not decoded.
+/// The sender of an encoded message. A frame without a sender is not decoded further.
 pub(crate) fn sender_of(frame: &[u8]) -> Option<&str> {
     let flags = frame.get(2).copied().unwrap_or_default();
     if flags & flags::SENDER == 0 {
@@ -194,7 +195,7 @@ pub(crate) fn sender_of(frame: &[u8]) -> Option<&str> {
 }
 
 impl<'a> Body<'a> {
-    /// The message, if it is one.
+    /// The message, if the frame has one.
     pub fn call(&self) -> Option<&Call<'a>> {
         match self {
             Self::Request(call) | Self::OneWay(call) | Self::Open(_, call) => Some(call),
@@ -202,7 +203,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// How its message was sent, if it is one.
+    /// The mode of the message, if the frame has one.
     pub fn mode(&self) -> Option<Mode> {
         match self {
             Self::Request(_) => Some(Mode::Ask),
@@ -213,7 +214,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// The byte that says what a frame is.
+/// The byte for the type of a frame.
 mod direction {
     pub(super) const REQUEST: u8 = 0;
     pub(super) const REPLY: u8 = 1;

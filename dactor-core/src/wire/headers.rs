@@ -1,4 +1,4 @@
-//! Headers on the wire: names and bytes. A process reads those whose types it knows, and passes the others on.
+//! Headers on the wire, as names and bytes. A process decodes known types and forwards unknown ones.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,14 +8,14 @@ use crate::message::headers::invalid;
 use crate::wire::bytes::Reader;
 use crate::{CorrelationId, Deadline, Error, ErrorKind, Header, Headers, Result, Sender, TraceParent};
 
-/// A frame has at most this many headers.
+/// The maximum number of headers in a frame.
 pub const MAX_HEADERS: usize = 64;
 
 /// The encoded headers of a frame.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct RawHeaders<'a> {
     count: u8,
-    /// For each: the length of the name in one byte, the name, the length of the value in two, the value.
+    /// For each header: a length prefix of one byte, the name, a length prefix of two bytes, the value.
     bytes: &'a [u8],
 }
 
@@ -45,7 +45,7 @@ impl<'a> RawHeaders<'a> {
         Ok(Self { count, bytes: reader.since(begin) })
     }
 
-    /// Appends the number of headers and the headers, if there are any.
+    /// Appends the number of headers and the headers, if any.
     pub(super) fn write(self, out: &mut Vec<u8>) {
         if self.count > 0 {
             out.push(self.count);
@@ -53,20 +53,20 @@ impl<'a> RawHeaders<'a> {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no headers.
     pub fn is_empty(self) -> bool {
         self.count == 0
     }
 
-    /// How many there are.
+    /// The number of headers.
     pub fn len(self) -> usize {
         self.count.into()
     }
 
-    /// Their names and values.
+    /// Iterates over names and values.
     pub fn iter(self) -> impl Iterator<Item = (&'a str, &'a [u8])> {
         let mut reader = Reader::new(self.bytes);
-        // They were checked when they were read or made.
+        // Already validated by the decoder or the encoder.
         (0..self.count).map_while(move |_| {
             let name = reader.short_text("").ok()?;
             let length = reader.u16("").ok()?;
@@ -81,7 +81,7 @@ impl fmt::Debug for RawHeaders<'_> {
     }
 }
 
-/// Headers, encoded for a frame.
+/// The owned, encoded headers of a frame.
 #[derive(Debug, Clone, Default)]
 pub struct EncodedHeaders {
     count: u8,
@@ -89,7 +89,7 @@ pub struct EncodedHeaders {
 }
 
 impl EncodedHeaders {
-    /// Encodes the headers that can leave the process. Without any it allocates nothing.
+    /// Encodes the headers that have a wire form. Allocates nothing if there are none.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ impl EncodedHeaders {
     /// [`Headers::MAX_BYTES`], and there are at most [`MAX_HEADERS`].
     pub fn of(headers: &Headers) -> Result<Self> {
         let mut encoded = Self::default();
-        // The headers of users may panic.
+        // The code of a user's header may panic.
         match contain(|| headers.each_encoded(|name, value| encoded.push(name, value))) {
             Ok(done) => done?,
             Err(panic) => return Err(Error::new(ErrorKind::InvalidHeader).because(panic)),
@@ -124,13 +124,13 @@ impl EncodedHeaders {
         Ok(())
     }
 
-    /// For a frame.
+    /// Borrows the headers, for a frame.
     pub fn as_raw(&self) -> RawHeaders<'_> {
         RawHeaders { count: self.count, bytes: &self.bytes }
     }
 }
 
-/// The types of headers that a process reads, by their names. Without more it knows those of this crate.
+/// The header types that a process decodes, by name. Contains the types of this crate by default.
 ///
 /// ```
 /// # use dactor_core::{Header, Result};
@@ -157,7 +157,7 @@ pub struct HeaderDecoders {
     decoders: HashMap<&'static str, Decode>,
 }
 
-/// Reads a header, and puts it beside the others.
+/// Decodes a header and inserts it.
 type Decode = fn(&str, &mut Headers) -> Result<()>;
 
 impl Default for HeaderDecoders {
@@ -172,11 +172,11 @@ impl Default for HeaderDecoders {
 }
 
 impl HeaderDecoders {
-    /// Reads headers of this type from now on.
+    /// Registers a header type.
     ///
     /// # Errors
     ///
-    /// [`InvalidHeader`](ErrorKind::InvalidHeader) when its name is empty, too long, or registered before.
+    /// [`InvalidHeader`](ErrorKind::InvalidHeader) when its name is empty, too long, or already registered.
     pub fn register<H: Header>(&mut self) -> Result<()> {
         let name = H::NAME;
         if name.is_empty() || name.len() > u8::MAX.into() {
@@ -189,11 +189,11 @@ impl HeaderDecoders {
         Ok(())
     }
 
-    /// The headers of a frame. One of an unknown name is kept as it is.
+    /// Decodes the headers of a frame. A header with an unknown name is kept as bytes.
     ///
     /// # Errors
     ///
-    /// [`InvalidHeader`](ErrorKind::InvalidHeader) for a value that its type cannot read, naming the header.
+    /// [`InvalidHeader`](ErrorKind::InvalidHeader) with the name of a header whose value is malformed.
     pub fn decode(&self, raw: RawHeaders<'_>) -> Result<Headers> {
         let mut headers = Headers::default();
         for (name, value) in raw.iter() {

@@ -1,9 +1,9 @@
-//! Messages that leave the process: how they are encoded, what an actor accepts from another process, and the frames
-//! that carry both.
+//! Messages between processes: encoding, the messages that an actor accepts from other processes, and frames.
 //!
-//! A message leaves the process when it has a wire name, `#[message(wire = "bank.Deposit")]`, and the receiving actor lists it
-//! in [`Remote::accepts`]. No module of this crate opens a connection: a carrier (a node, or a test) takes the
-//! [`Envelope`](crate::spi::Envelope) of a message at one end, writes a frame, and opens it with [`Accepts`] at the other.
+//! A message can be sent to another process when it has a wire name, `#[message(wire = "bank.Deposit")]`, and
+//! the receiving actor lists it in [`Remote::accepts`]. This crate opens no connections: a carrier (a node,
+//! or a test) encodes the [`Envelope`](crate::spi::Envelope) of a message as a frame at one end, and opens it
+//! with [`Accepts`] at the other.
 
 mod accepts;
 pub mod association;

@@ -1,4 +1,4 @@
-//! A message that has come from another process is opened: decoded, and made ready for the mailbox of its actor.
+//! Opens a received message: decodes it and prepares it for the mailbox of its actor.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,32 +16,32 @@ use crate::{
     ReduceHandler, Result, SentTo, Transform, TransformHandler, WireCodec,
 };
 
-/// A message that has come from another process, before it is decoded.
+/// A received message, before decoding.
 #[derive(Debug)]
 pub struct Arriving<'a> {
     /// How it was sent.
     pub mode: Mode,
     /// The encoded message.
     pub payload: &'a [u8],
-    /// How it is encoded.
+    /// The codec of the payload.
     pub codec: Codec,
-    /// What travels beside it.
+    /// The headers.
     pub headers: Headers,
     /// Its deadline.
     pub deadline: Option<Instant>,
-    /// Where its answer goes. None for a message that was told.
+    /// Receives the reply. `None` for a tell.
     pub reply_to: Option<ReplyTo>,
-    /// For how many items each stream of it has room.
+    /// The receive window of each stream of the request, in items.
     pub window: usize,
 }
 
-/// A message that has come from another process, ready for the mailbox of its actor.
+/// A received and decoded message, ready for the mailbox of its actor.
 pub struct Opened<A: Actor> {
     /// For [`deliver`](crate::wire::deliver).
     pub envelope: Envelope<A>,
-    /// For an ask: to cancel it.
+    /// Cancels the ask, if it is one.
     pub ask: Option<CancelAsk>,
-    /// For a stream request: its streams.
+    /// The streams of a stream request.
     pub streams: FarStreams,
 }
 
@@ -54,12 +54,12 @@ impl<A: Actor> fmt::Debug for Opened<A> {
     }
 }
 
-/// Cancels an ask that has come from another process.
+/// Cancels a received ask.
 #[derive(Clone)]
 pub struct CancelAsk(Arc<dyn IncomingAsk>);
 
 impl CancelAsk {
-    /// The asker has given up: see [`IncomingAsk::cancel`].
+    /// Called when the asker has given up: see [`IncomingAsk::cancel`].
     pub fn cancel(&self) {
         self.0.cancel();
     }
@@ -71,11 +71,11 @@ impl fmt::Debug for CancelAsk {
     }
 }
 
-/// Puts an opened message into the mailbox of its actor. An ask that is refused has been answered by then.
+/// Puts an opened message into the mailbox of its actor. A refused ask has already been answered.
 ///
 /// # Errors
 ///
-/// As a tell of the same message: the caller must not answer an ask with it.
+/// Those of a tell of the same message. The caller must not answer an ask with the error.
 pub fn deliver<A: Actor>(actor: &ActorRef<A>, envelope: Envelope<A>, priority: Priority) -> Result<()> {
     actor.core.deliver_incoming(envelope, priority).map(drop)
 }
@@ -83,7 +83,7 @@ pub fn deliver<A: Actor>(actor: &ActorRef<A>, envelope: Envelope<A>, priority: P
 pub(super) type Outcome<A> = Result<Opened<A>, (Error, Option<ReplyTo>)>;
 pub(super) type Open<A> = fn(Arriving<'_>) -> Outcome<A>;
 
-/// Decodes what came, or gives the way back with the error.
+/// Decodes the payload; on failure returns the reply handle with the error.
 fn opened<T>(wire: Option<WireCodec<T>>, arriving: &mut Arriving<'_>) -> Result<T, (Error, Option<ReplyTo>)> {
     let decoded = match wire {
         Some(wire) => decode(&wire, arriving.payload, arriving.codec),

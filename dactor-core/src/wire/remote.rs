@@ -1,15 +1,15 @@
 use crate::Actor;
 use crate::wire::Accepts;
 
-/// An actor that takes messages from other processes.
+/// An actor that receives messages from other processes.
 ///
-/// Remote and virtual actors use it alike. A frame for a message that it does not list is answered with
+/// Used for remote and virtual actors alike. A message that is not listed is answered with
 /// [`UnknownMessage`](crate::ErrorKind::UnknownMessage).
 pub trait Remote: Actor {
-    /// The name of the actor's type in other processes. It is the user's choice and stays the same when the type is renamed.
+    /// The name of the actor's type in other processes. It must stay the same when the type is renamed.
     const TYPE: &'static str;
 
-    /// Lists the messages that it accepts.
+    /// Lists the accepted messages.
     fn accepts(messages: &mut Accepts<Self>) {
         let _ = messages;
     }

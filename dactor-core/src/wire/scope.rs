@@ -1,8 +1,8 @@
-//! Refs inside of messages.
+//! Refs inside messages.
 //!
-//! A ref is encoded as the path of its actor, with its UID. What path that is for the other process, and which actor a path
-//! means here, is known by a node. So a carrier [enters](enter) the scope of its node around each encode and decode.
-//! Both are synchronous: the scope is of the thread.
+//! A ref is encoded as the path of its actor, with its UID. A node translates between local paths and those
+//! of other processes. So a carrier [enters](enter) the scope of its node around each encode and decode. Both
+//! are synchronous, so the scope is thread-local.
 
 use std::any::type_name;
 use std::borrow::Cow;
@@ -19,38 +19,38 @@ use crate::path::ActorPathParser;
 use crate::wire::{AnyAccepts, Carrier, Elsewhere, Remote, far_actor, far_recipient};
 use crate::{ActorPath, ActorRef, AnyActorRef, Error, ErrorKind, Message, Recipient, Result, SentTo, System};
 
-/// What a node knows about refs.
+/// Translates and resolves refs for a node.
 pub trait WireScope: Send + Sync {
-    /// The path by which another process reaches the actor.
+    /// The path by which other processes reach the actor.
     ///
     /// # Errors
     ///
-    /// An error of the node's when no other process can reach it.
+    /// An error of the node when no other process can reach the actor.
     fn path_of(&self, path: &ActorPath) -> Result<ActorPath>;
 
-    /// Finds the actor, and gives it to the ref that is wanted.
+    /// Looks up the actor and passes it to `wanted`.
     ///
     /// # Errors
     ///
-    /// [`NoSuchActor`](ErrorKind::NoSuchActor), [`Unresolved`](ErrorKind::Unresolved) and the like: then the message that has
-    /// the ref cannot be decoded.
+    /// [`NoSuchActor`](ErrorKind::NoSuchActor), [`Unresolved`](ErrorKind::Unresolved) and similar; the
+    /// message with the ref cannot be decoded.
     fn resolve(&self, path: &ActorPath, wanted: &mut dyn WantedRef) -> Result<()>;
 }
 
-/// A ref that is being decoded. It is implemented for [`ActorRef`] and [`Recipient`] by this crate.
+/// A ref being decoded. This crate implements it for [`ActorRef`] and [`Recipient`].
 pub trait WantedRef {
-    /// The type of the actor, or of the message of a recipient.
+    /// The type of the actor, or of a recipient's message.
     fn wanted(&self) -> &'static str;
 
-    /// The actor is in this process, and accepts this from others.
+    /// Resolves to an actor of this process; `accepts` lists the messages that it accepts from others.
     ///
     /// # Errors
     ///
-    /// [`WrongActorType`](ErrorKind::WrongActorType) when it is another actor than the ref may mean, or does not accept the
+    /// [`WrongActorType`](ErrorKind::WrongActorType) when the actor has another type or does not accept the
     /// recipient's message.
     fn local(&mut self, actor: &AnyActorRef, accepts: Option<&dyn AnyAccepts>) -> Result<()>;
 
-    /// The actor is in the process that the carrier leads to: `system` gets a ref to it.
+    /// Resolves to a ref of `system` to an actor in the carrier's process.
     ///
     /// # Errors
     ///
@@ -103,23 +103,23 @@ fn wrong_type(actor: &AnyActorRef, wanted: &'static str) -> Error {
 
 thread_local! {
     static SCOPE: RefCell<Option<Arc<dyn WireScope>>> = const { RefCell::new(None) };
-    /// Why a ref could not be encoded or decoded: serde keeps the text of an error alone.
+    /// Why a ref could not be encoded or decoded. Kept here because serde keeps only the text of an error.
     static FAILED: RefCell<Option<Error>> = const { RefCell::new(None) };
 }
 
-/// Encodes and decodes refs in this scope, on this thread, until the guard is dropped. Scopes may be nested: the one before
-/// is back then.
+/// Encodes and decodes refs in this scope, on this thread, until the guard is dropped. Scopes may be nested:
+/// dropping the guard restores the outer scope.
 #[must_use = "the scope ends when the guard is dropped"]
 pub fn enter(scope: Arc<dyn WireScope>) -> ScopeGuard {
     let before = SCOPE.try_with(|current| current.replace(Some(scope))).ok().flatten();
     ScopeGuard { before, path_before: external::replace(Some(external_path)), of_thread: PhantomData }
 }
 
-/// Ends the scope that was [entered](enter).
+/// Leaves the scope when dropped: see [`enter`].
 pub struct ScopeGuard {
     before: Option<Arc<dyn WireScope>>,
     path_before: Option<External>,
-    /// It belongs to its thread.
+    /// Makes the guard `!Send`.
     of_thread: PhantomData<*const ()>,
 }
 
@@ -145,17 +145,17 @@ fn current() -> Result<Arc<dyn WireScope>> {
     })
 }
 
-/// A path that is a field of a message.
+/// Translates a path that is a field of a message.
 fn external_path(path: &ActorPath) -> Option<ActorPath> {
     current().and_then(|scope| scope.path_of(path)).ok()
 }
 
-/// Why the last encode or decode on this thread failed, if it was because of a ref.
+/// Why the last encode or decode on this thread failed, if a ref was the cause.
 pub(super) fn take_failure() -> Option<Error> {
     FAILED.try_with(RefCell::take).ok().flatten()
 }
 
-/// Keeps the error, and gives its text to serde.
+/// Stores the error and returns its text for serde.
 fn note(error: Error) -> String {
     let text = format!("{error:#}");
     let _ = FAILED.try_with(|failed| failed.replace(Some(error)));
@@ -192,21 +192,21 @@ where
     })
 }
 
-/// In the [scope](enter) of a node.
+/// Requires the [scope](enter) of a node.
 impl<A: Remote> Serialize for ActorRef<A> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serialize(&self.path(), serializer)
     }
 }
 
-/// In the [scope](enter) of a node.
+/// Requires the [scope](enter) of a node.
 impl<'de, A: Remote> Deserialize<'de> for ActorRef<A> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserialize(deserializer)
     }
 }
 
-/// In the [scope](enter) of a node.
+/// Requires the [scope](enter) of a node.
 impl<M: Message> Serialize for Recipient<M> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         const { assert!(M::WIRE.is_some(), "the message of a recipient needs `#[message(wire = \"..\")]`") };
@@ -214,7 +214,7 @@ impl<M: Message> Serialize for Recipient<M> {
     }
 }
 
-/// In the [scope](enter) of a node.
+/// Requires the [scope](enter) of a node.
 impl<'de, M: SentTo<Elsewhere<M>>> Deserialize<'de> for Recipient<M> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         const { assert!(M::WIRE.is_some(), "the message of a recipient needs `#[message(wire = \"..\")]`") };

@@ -1,4 +1,4 @@
-//! The types of actors that take messages from other processes.
+//! The actor types that receive messages from other processes.
 
 use std::any::type_name;
 use std::collections::HashMap;
@@ -9,18 +9,18 @@ use crate::message::items::FarStreams;
 use crate::wire::{Accepts, AnyAccepts, Arriving, CancelAsk, Remote, deliver};
 use crate::{AnyActorRef, Error, ErrorKind, Priority, Result};
 
-/// The types of actors that take messages from other processes, with what each accepts.
+/// The actor types that receive messages from other processes, with the messages that each accepts.
 #[derive(Default, Clone)]
 pub struct Served {
     types: HashMap<&'static str, Arc<dyn Serve>>,
 }
 
-/// A message that was given to its actor.
+/// A message delivered to its actor.
 #[derive(Debug)]
 pub struct Taken {
-    /// For an ask: to cancel it.
+    /// Cancels the ask, if it is one.
     pub ask: Option<CancelAsk>,
-    /// For a stream request: its streams.
+    /// The streams of a stream request.
     pub streams: FarStreams,
 }
 
@@ -57,7 +57,7 @@ impl<A: Remote> Serve for Accepts<A> {
 }
 
 impl Served {
-    /// Lets actors of this type take messages.
+    /// Lets actors of this type receive messages.
     ///
     /// # Errors
     ///
@@ -67,12 +67,12 @@ impl Served {
         Ok(())
     }
 
-    /// Decodes a message and gives it to its actor.
+    /// Decodes a message and delivers it to its actor.
     ///
     /// # Errors
     ///
-    /// Those of [`Accepts::open`], [`UnknownMessage`](ErrorKind::UnknownMessage) for an actor of another type, and those of a
-    /// tell. An ask has been answered with the error by then.
+    /// Those of [`Accepts::open`], [`UnknownMessage`](ErrorKind::UnknownMessage) for an actor of another
+    /// type, and those of a tell. An ask has already been answered with the error.
     pub fn take(
         &self,
         actor: &AnyActorRef,
@@ -86,7 +86,7 @@ impl Served {
         }
     }
 
-    /// What actors of the type of this one accept.
+    /// The messages accepted by actors of this actor's type.
     pub fn accepts(&self, actor: &AnyActorRef) -> Option<&dyn AnyAccepts> {
         self.types.get(actor.actor_type()).map(|served| served.accepts())
     }
@@ -100,7 +100,7 @@ fn not_served(actor: &AnyActorRef, name: &str) -> Error {
         .with("because", "actors of its type take no messages from other processes")
 }
 
-/// Answers an ask that is not going to be handled.
+/// Answers an ask with the error.
 fn refuse(arriving: Arriving<'_>, error: Error) -> Error {
     if let Some(reply_to) = arriving.reply_to {
         reply_to.fail(&error);

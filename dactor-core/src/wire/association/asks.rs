@@ -1,4 +1,4 @@
-//! Asks under way, in both directions.
+//! In-flight asks, in both directions.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -15,14 +15,14 @@ use crate::wire::frame::sender_of;
 use crate::wire::{Body, CancelAsk, Frame, Party};
 use crate::{Error, ErrorKind};
 
-/// By correlation id. A process counts its ids up, so that none is used twice.
+/// Keyed by correlation id. A process increments its ids, so that none is reused.
 pub(super) type PendingTable = HashMap<u64, Pending, ById>;
 pub(super) type IncomingTable = HashMap<u64, Incoming, ById>;
 
 type ById = BuildHasherDefault<IdHasher>;
 
-/// Spreads numbers that are counted up. They are this process's own, or a peer's, which gains nothing by collisions in the
-/// table of its own asks.
+/// A hasher for sequential ids. The ids come from this process or from the peer, which gains nothing by
+/// collisions in the table of its own asks.
 #[derive(Default)]
 pub(super) struct IdHasher(u64);
 
@@ -40,28 +40,28 @@ impl Hasher for IdHasher {
     }
 }
 
-/// An ask of this system.
+/// An in-flight ask of this system.
 pub(super) struct Pending {
     pub(super) ask: Arc<dyn FarAsk>,
-    /// When it fails, if its asker sets no limit itself.
+    /// The default timeout, for an ask without a deadline.
     due: Option<Instant>,
     /// The lane of its answer.
     pub(super) answer: u64,
 }
 
-/// An ask of the other system.
+/// An in-flight ask of the other system.
 #[derive(Default)]
 pub(super) struct Incoming {
-    /// `None` while it is on its way to its actor.
+    /// `None` until the message is delivered.
     pub(super) ask: Option<CancelAsk>,
     /// The lane of its answer.
     pub(super) answer: u64,
 }
 
-/// So many cancels are remembered that came before their asks, or after their answers.
+/// Maximum number of remembered cancels that arrived before their ask or after its reply.
 const CANCELS: usize = 4096;
 
-/// The last cancels that found no ask.
+/// The most recent cancels without a matching ask.
 #[derive(Default)]
 pub(super) struct Cancelled {
     ids: HashSet<u64>,
@@ -101,7 +101,7 @@ impl Association {
         }
     }
 
-    /// Lets one task look for asks that have waited too long, as long as there are any.
+    /// Starts the task that fails expired asks, unless it is running.
     #[cold]
     fn begin_sweep(&self, limit: Duration) {
         if self.sweeping.swap(true, Ordering::SeqCst) {
@@ -120,14 +120,14 @@ impl Association {
         });
     }
 
-    /// Fails asks that are due. `false` when none are left, and the next one begins to sweep again.
+    /// Fails expired asks. Returns `false` when no ask is in flight; the next one restarts the task.
     fn sweep(&self) -> bool {
         let now = Instant::now();
         let mut late = Vec::new();
         let limit = self.link.ask_timeout();
         let mut pending = lock(&self.pending);
         pending.retain(|correlation, pending| match pending.due {
-            // A stream has a limit of its own, between its frames.
+            // A stream has its own timeout, between frames.
             Some(due) if due <= now && self.has_streams(Party::Caller, *correlation) => {
                 pending.due = Some(now + limit);
                 true
@@ -140,7 +140,7 @@ impl Association {
         });
         let goes_on = !pending.is_empty();
         if !goes_on {
-            // Under the lock: an ask that is added from here on finds it.
+            // Under the lock, so that an ask added from here on restarts the task.
             self.sweeping.store(false, Ordering::SeqCst);
         }
         drop(pending);
@@ -154,7 +154,7 @@ impl Association {
         goes_on
     }
 
-    /// Asks that were given up are cancelled in the other system.
+    /// Sends a cancel for each abandoned ask.
     pub(super) fn cancel_given_up(&self) {
         let mut gone = Vec::new();
         lock(&self.pending).retain(|correlation, pending| {
@@ -172,7 +172,7 @@ impl Association {
         self.send_frame(&Frame { correlation, body: Body::Cancel { to: Party::Callee } }, Lane::Urgent);
     }
 
-    /// Fails one ask of this system, which the link has not sent after all.
+    /// Fails an in-flight ask of this system whose frame was not sent.
     pub fn fail_ask(&self, correlation: u64, error: &Error) {
         let pending = lock(&self.pending).remove(&correlation);
         if let Some(Pending { ask, .. }) = pending {
@@ -181,7 +181,7 @@ impl Association {
         self.cancel_streams(Party::Caller, correlation);
     }
 
-    /// All asks of this system fail, and those of the other one are cancelled: their answers would have no way back.
+    /// Fails all asks of this system and cancels those of the other one, whose replies could not be sent.
     pub(super) fn fail_asks(&self, error: &Error) {
         let pending = std::mem::take(&mut *lock(&self.pending));
         let mut pending: Vec<_> = pending.into_iter().collect();

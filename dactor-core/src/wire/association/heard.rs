@@ -1,4 +1,4 @@
-//! Signs of life from the other end of a stream.
+//! Keep-alives between the ends of a stream.
 
 use std::future::Future;
 use std::pin::pin;
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::lock;
 
-/// When the other end of a stream was last heard of.
+/// When the last frame of the other end of a stream was received.
 pub(super) struct Heard(Mutex<Instant>);
 
 impl Heard {
@@ -22,13 +22,13 @@ impl Heard {
         *lock(&self.0) = Instant::now();
     }
 
-    /// How long it may still be silent.
+    /// The remaining time until the idle timeout.
     pub(super) fn left(&self, limit: Duration) -> Option<Duration> {
         let silent = lock(&self.0).elapsed();
         limit.checked_sub(silent).filter(|left| !left.is_zero())
     }
 
-    /// Waits until nothing was heard for so long.
+    /// Waits until the idle timeout expires.
     pub(super) async fn silence(&self, limit: Duration) {
         while let Some(left) = self.left(limit) {
             tokio::time::sleep(left).await;
@@ -36,12 +36,12 @@ impl Heard {
     }
 }
 
-/// How often an end says that it lives, if the other one waits for so long.
+/// The keep-alive interval for this idle timeout.
 pub(super) fn sign_every(limit: Duration) -> Duration {
     (limit / 3).clamp(Duration::from_millis(1), Duration::from_secs(10))
 }
 
-/// The output of the future that is ready first; of this one if both are.
+/// Races two futures; prefers the first one if both are ready.
 pub(super) async fn either<T, U>(
     this: impl Future<Output = T>,
     other: impl Future<Output = U>,
@@ -52,7 +52,7 @@ pub(super) async fn either<T, U>(
     }
 }
 
-/// Awaits a future, and does something now and then meanwhile.
+/// Awaits a future, and calls a function periodically meanwhile.
 pub(super) async fn beside<T>(
     future: impl Future<Output = T>,
     every: Duration,

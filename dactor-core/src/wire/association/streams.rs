@@ -1,4 +1,4 @@
-//! The streams of requests that are under way.
+//! The streams of in-flight requests.
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -17,10 +17,10 @@ use crate::wire::scope::enter;
 use crate::wire::{Body, Carrier, Frame, Party, encode_error};
 use crate::{Error, ErrorKind, Result};
 
-/// For how many items a stream has room at the receiver.
+/// The receive window of a stream, in items.
 pub(super) const WINDOW: usize = 32;
 
-/// The streams at one end: by what this end is in the request, and by its correlation id.
+/// The streams at this end, by role of this end and correlation id.
 #[derive(Default)]
 pub(super) struct Streams {
     leaving: BTreeMap<Key, Leaving>,
@@ -38,7 +38,7 @@ struct Leaving {
     credit: Arc<Semaphore>,
     heard: Arc<Heard>,
     pump: AbortHandle,
-    /// The failed reply to the request, which follows the end of the stream.
+    /// The failed reply to the request, which is sent after the end of the stream.
     reply: Option<(Vec<u8>, Lane)>,
 }
 
@@ -49,7 +49,7 @@ impl Drop for Leaving {
 }
 
 pub(super) struct Coming {
-    /// The lane that its items come in.
+    /// The lane of the received items.
     lane: u64,
     state: Mutex<Receiving>,
     heard: Heard,
@@ -58,9 +58,9 @@ pub(super) struct Coming {
 
 struct Receiving {
     sink: Box<dyn ItemSink>,
-    /// How many items the sender may still send.
+    /// The remaining credit of the sender.
     granted: usize,
-    /// The number of the next item.
+    /// The expected sequence number of the next item.
     next: u64,
 }
 
@@ -71,7 +71,7 @@ impl Drop for Coming {
 }
 
 impl Streams {
-    /// Ends all of them.
+    /// Ends all incoming streams with the error.
     pub(super) fn fail(self, error: &Error) {
         for coming in self.coming.values() {
             lock(&coming.state).sink.end(Err(error.clone()));
@@ -87,8 +87,8 @@ fn other(role: Party) -> Party {
 }
 
 impl Association {
-    /// Knows the streams of a request, of which this end is the caller or the callee. Items that leave wait for credit, which
-    /// comes after the request has; the stream that comes, if there is one, is to be [opened](Self::open_streams).
+    /// Registers the streams of a request. Outgoing items wait for credit, which arrives after the request;
+    /// the returned incoming stream must be [opened](Self::open_streams).
     pub(super) fn add_streams(
         &self,
         role: Party,
@@ -114,7 +114,8 @@ impl Association {
         Some(coming)
     }
 
-    /// Gives credit for the stream that comes: behind the request, which must not be overtaken.
+    /// Starts granting credit for the incoming stream. Called after the request is sent, so that no credit
+    /// overtakes it.
     pub(super) fn open_streams(&self, role: Party, correlation: u64, coming: Option<Arc<Coming>>) {
         if let Some(coming) = coming {
             let room = self.shared().grant(role, correlation, Arc::downgrade(&coming));
@@ -122,8 +123,8 @@ impl Association {
         }
     }
 
-    /// Sends items, one for each credit. Each has its number before it, and a last one says how many there are: so it is known at the
-    /// other end when one is lost.
+    /// Sends one item for each credit. Items carry sequence numbers, and a final one carries their count, so
+    /// that the receiver detects a lost item.
     async fn pump(
         self: Arc<Self>,
         role: Party,
@@ -149,7 +150,7 @@ impl Association {
                 payload.extend_from_slice(&sent.to_le_bytes());
                 source.poll_item(cx, self.link.codec(), &mut payload)
             });
-            // Without a number, an item says no more than that this end lives.
+            // An empty item is a keep-alive.
             match beside(next, sign_every(limit), || send(Body::Item { to, payload: &[] })).await {
                 Some(Ok(())) => send(Body::Item { to, payload: &payload }),
                 Some(Err(error)) => break Some(error),
@@ -166,19 +167,19 @@ impl Association {
             &*text
         });
         send(Body::End { to, error });
-        // Dropped outside of the lock: it aborts this task, at its next await, which there is none of.
+        // Dropped outside of the lock. Dropping aborts this task, which has no await left.
         let done = lock(&self.streams).leaving.remove(&key(role, correlation));
         self.left(done);
     }
 
-    /// Sends what follows the end of a stream.
+    /// Sends the reply that was held until the end of the stream.
     fn left(&self, leaving: Option<Leaving>) {
         if let Some((reply, lane)) = leaving.and_then(|mut leaving| leaving.reply.take()) {
             drop(self.link.send(reply, lane));
         }
     }
 
-    /// Keeps the reply to a request until the stream that it asked for has ended; `false` if it has.
+    /// Holds the reply to a request until its outgoing stream has ended; `false` if it already has.
     pub(super) fn hold_reply(&self, correlation: u64, reply: &Frame<'_>, lane: Lane) -> bool {
         let mut streams = lock(&self.streams);
         let Some(leaving) = streams.leaving.get_mut(&key(Party::Callee, correlation)) else { return false };
@@ -188,7 +189,7 @@ impl Association {
         held
     }
 
-    /// Whether a request still has a stream.
+    /// Whether a stream of the request is still open.
     pub(super) fn has_streams(&self, role: Party, correlation: u64) -> bool {
         let (streams, key) = (lock(&self.streams), key(role, correlation));
         streams.leaving.contains_key(&key) || streams.coming.contains_key(&key)
@@ -199,7 +200,7 @@ impl Association {
         error.with("because", "nothing was heard of the other end of the stream")
     }
 
-    /// Items to the caller keep their order with the answer.
+    /// Items to the caller are in the lane of the reply.
     fn stream_lane(&self, role: Party, correlation: u64) -> Lane {
         match role {
             Party::Caller => Lane::Answer(correlation),
@@ -209,15 +210,16 @@ impl Association {
         }
     }
 
-    /// Lets the sender send as much as there is room for. Ends the stream if the sender may send, and is not heard of.
+    /// Grants credit as the receive window allows. Fails the stream when the sender has credit and is silent
+    /// for too long.
     async fn grant(self: Arc<Self>, role: Party, correlation: u64, coming: Weak<Coming>) {
         let (to, limit) = (other(role), self.link.stream_timeout());
         let credit =
             |items, lane| self.send_frame(&Frame { correlation, body: Body::Credit { to, items } }, lane);
-        // The first one must not overtake the request.
+        // The first credit must not overtake the request.
         let mut lane = if role == Party::Caller { Lane::Normal } else { Lane::Urgent };
         loop {
-            // Under one lock: an item that comes in between would be counted as room twice.
+            // Under one lock: an item received in between would be counted as room twice.
             let room = poll_fn(|cx| match coming.upgrade() {
                 Some(coming) => {
                     let mut state = lock(&coming.state);
@@ -249,7 +251,7 @@ impl Association {
         }
     }
 
-    /// Ends a stream that is not whole at both ends.
+    /// Fails an incomplete stream at both ends.
     fn lose_stream(&self, role: Party, correlation: u64, error: Error) {
         if lock(&self.streams).coming.contains_key(&key(role, correlation)) {
             self.send_frame(&Frame { correlation, body: Body::Cancel { to: other(role) } }, Lane::Urgent);
@@ -257,7 +259,7 @@ impl Association {
         }
     }
 
-    /// The lane of the items that come.
+    /// The lane of the received items.
     pub(super) fn coming_lane(&self, role: Party, correlation: u64) -> Option<u64> {
         lock(&self.streams).coming.get(&key(role, correlation)).map(|coming| coming.lane)
     }
@@ -298,7 +300,7 @@ impl Association {
         error.with("because", "an item of the stream was lost")
     }
 
-    /// The sender has ended the stream. One that is finished has said before how many items there are.
+    /// Handles the end of an incoming stream. A complete stream was already ended by the item with the count.
     pub(super) fn sender_ended(&self, role: Party, correlation: u64, end: Result<()>) {
         let coming = lock(&self.streams).coming.get(&key(role, correlation)).cloned();
         let Some(coming) = coming else { return };
@@ -315,15 +317,16 @@ impl Association {
 
     pub(super) fn credit(&self, role: Party, correlation: u64, items: usize) {
         if let Some(leaving) = lock(&self.streams).leaving.get(&key(role, correlation)) {
-            // None says no more than that the other end lives.
+            // Zero items are a keep-alive.
             leaving.heard.note();
             leaving.credit.add_permits(items);
         }
     }
 
-    /// The other end drops its consumer, or has given up the request.
+    /// Handles a cancel: the other end dropped the consumer or abandoned the request.
     pub(super) fn streams_cancelled(&self, role: Party, correlation: u64) {
-        // An actor that wants no more items may still send some. A caller that wants none has given up the request.
+        // An actor that wants no more items may still send some. A caller that wants none has abandoned the
+        // request.
         match role {
             Party::Callee => self.cancel_streams(role, correlation),
             Party::Caller => {
@@ -333,7 +336,7 @@ impl Association {
         }
     }
 
-    /// Gives up the streams of a request at this end.
+    /// Drops the streams of a request at this end.
     pub(super) fn cancel_streams(&self, role: Party, correlation: u64) {
         let key = key(role, correlation);
         let mut streams = lock(&self.streams);
@@ -344,7 +347,7 @@ impl Association {
     }
 }
 
-/// Waits until the sender, which may send, was not heard of for so long.
+/// Waits until a sender with credit has been silent for this long.
 async fn silence(coming: &Weak<Coming>, limit: Duration) {
     loop {
         let Some(coming) = coming.upgrade() else { return std::future::pending().await };

@@ -1,4 +1,4 @@
-//! Watches of actors of the other system, and of actors of this one by the other.
+//! Watches between the two systems, in both directions.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::{Association, control, lock};
 use crate::spi::far_ended;
 use crate::{ActorPath, ErrorKind, Result, StopReason};
 
-/// Actors of the other system that are watched here, and by how many types of refs.
+/// Actors of the other system watched from here, with the number of ref types that watch each.
 pub(super) type Watching = BTreeMap<String, (ActorPath, usize)>;
 
 impl Association {
@@ -22,7 +22,8 @@ impl Association {
             *count += 1;
             *count == 1
         };
-        // While no frames get through, it is set when they do again. Not under the lock: the end may be told at once.
+        // Without a connection the watch is sent after reconnecting. Not under the lock: the actor may be
+        // reported as terminated at once.
         if is_first && self.link.is_up() {
             self.control(target, control::WATCH, &[], Lane::Urgent);
         }
@@ -42,18 +43,19 @@ impl Association {
         }
     }
 
-    /// How many actors of the other system are watched here.
+    /// The number of actors of the other system watched from here.
     pub fn watching(&self) -> usize {
         lock(&self.watching).len()
     }
 
-    /// How many actors of this system are watched by the other one.
+    /// The number of actors of this system that the other one watches.
     pub fn watched(&self) -> usize {
         lock(&self.watched).len()
     }
 
-    /// The connection is lost: asks under way fail with [`Disconnected`](ErrorKind::Disconnected), streams end
-    /// with it, and the other system's asks and watches are forgotten. No actor has ended by that.
+    /// Handles a lost connection: in-flight asks and streams fail with
+    /// [`Disconnected`](ErrorKind::Disconnected), and the asks and watches of the other system are dropped.
+    /// No actor is reported as terminated.
     pub fn disconnected(&self) {
         let error = self.link.error(ErrorKind::Disconnected);
         self.fail_asks(&error);
@@ -64,19 +66,20 @@ impl Association {
         watched.into_values().for_each(|watch| watch.abort());
     }
 
-    /// Frames get through again: watches are set again.
+    /// Handles a new connection: sends all watches again.
     pub fn connected(&self) {
         let paths: Vec<_> = lock(&self.watching).values().map(|(path, _)| path.clone()).collect();
         paths.iter().for_each(|path| self.control(path, control::WATCH, &[], Lane::Urgent));
     }
 
-    /// The other system is given up: what is under way fails, and what is watched there has ended.
+    /// Gives up the other system: in-flight asks and streams fail, and all actors watched there are reported
+    /// as terminated.
     pub fn give_up(&self, reason: &StopReason) {
         self.disconnected();
         self.end_watched(reason);
     }
 
-    /// All actors that are watched in the other system have ended.
+    /// Reports all watched actors of the other system as terminated.
     pub fn end_watched(&self, reason: &StopReason) {
         let watching = std::mem::take(&mut *lock(&self.watching));
         for (path, _) in watching.into_values() {
@@ -84,14 +87,14 @@ impl Association {
         }
     }
 
-    /// An actor of the other system has ended.
+    /// Handles the termination of an actor of the other system.
     pub(super) fn terminated(&self, path: &ActorPath, reason: &StopReason) {
         lock(&self.watching).remove(&path.to_serialization_format());
         far_ended(&self.system, path, reason);
     }
 
-    /// Tells the other system when an actor of this one ends: at once if it has already ended. `path` is what the other
-    /// system calls it.
+    /// Reports the termination of an actor of this system to the other one; at once if it has already
+    /// terminated. `path` is the path that the other system uses.
     pub(super) fn watch_for_other(&self, path: ActorPath, local: &ActorPath) {
         let Ok(actor) = self.system.find(local) else {
             return self.tell_end(&path, &StopReason::Unknown);
@@ -105,7 +108,7 @@ impl Association {
                 own.tell_end(&path, &reason);
             }
         };
-        // Under the lock: it is in the table before it takes itself out.
+        // Under the lock: the entry is added before the task can remove it.
         let mut watched = lock(&self.watched);
         let watch = self.runtime.spawn(tell).abort_handle();
         if let Some(before) = watched.insert(key, watch) {

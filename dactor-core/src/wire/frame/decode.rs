@@ -1,4 +1,4 @@
-//! How a frame is read: bytes from another process, which may be any bytes.
+//! Decoding of frames from untrusted bytes.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use crate::wire::headers::RawHeaders;
 use crate::{Error, Priority, Result};
 
 impl<'a> Frame<'a> {
-    /// Reads a frame that takes up all of the bytes. A frame that is read and encoded again gives the same bytes.
+    /// Decodes a frame that fills all of the bytes. Encoding it again yields the same bytes.
     ///
     /// # Errors
     ///
-    /// [`InvalidFrame`](crate::ErrorKind::InvalidFrame), which names the mistake and its position.
+    /// [`InvalidFrame`](crate::ErrorKind::InvalidFrame), with the cause and the position.
     pub fn decode(bytes: &'a [u8]) -> Result<Self> {
         let mut reader = Reader::new(bytes);
         let version = reader.byte("the version")?;
@@ -40,7 +40,7 @@ impl Flags {
         self.0 & flag != 0
     }
 
-    /// Checks that no other flags than these are set; the priority is normal unless it is one of them.
+    /// Checks that no flags other than these are set; the priority must be normal unless included.
     fn only(self, allowed: u8, reader: &Reader<'_>) -> Result<()> {
         let normal = Priority::Normal as u8;
         let rest = self.0 & !allowed;
@@ -68,7 +68,7 @@ fn body<'a>(direction: u8, flags: Flags, reader: &mut Reader<'a>) -> Result<Body
         },
         _ => return other_body(direction, flags, reader),
     };
-    // Read in one place: a call is large, and is not to be moved about.
+    // Decoded in one place: a call is large, and moving it is expensive.
     let call = call(flags, reader)?;
     Ok(match direction {
         direction::REQUEST => Body::Request(call),

@@ -1,11 +1,11 @@
-//! How a frame is written.
+//! Encoding of frames.
 
 use super::{Body, Call, Frame, Party, StreamKind, Target, VERSION, direction, flags, target};
 use crate::wire::bytes::{Head, write_long, write_number};
 use crate::{ActorPath, Error, ErrorKind, MAX_WIRE_NAME, Priority, Result};
 
 impl Frame<'_> {
-    /// Appends the frame to the buffer; nothing is appended by an attempt that fails.
+    /// Appends the frame to the buffer; on an error the buffer is unchanged.
     ///
     /// # Errors
     ///
@@ -40,7 +40,7 @@ impl Frame<'_> {
 }
 
 impl Body<'_> {
-    /// What is behind the correlation id, unless it is a call.
+    /// Writes the fields after the correlation id, except those of a call.
     fn write_rest(&self, out: &mut Vec<u8>) {
         match self {
             Body::Reply { answer, headers } => {
@@ -77,7 +77,7 @@ impl Body<'_> {
 }
 
 impl Call<'_> {
-    /// About how many bytes it takes up.
+    /// The approximate size.
     fn room(&self) -> usize {
         let (Target::Path { path, .. } | Target::Id(path)) = self.target;
         48 + path.len() + self.name.len() + self.sender.map_or(0, str::len) + self.payload.len()
@@ -102,7 +102,7 @@ fn write_call(call: &Call<'_>, mut head: Head, out: &mut Vec<u8>) {
         Target::Id(id) => (target::ID, id, None),
     };
     head.push(tag);
-    // The lengths were checked.
+    // The lengths are already checked.
     (path.len() as u16).to_le_bytes().into_iter().for_each(|byte| head.push(byte));
     head.write(out);
     out.extend_from_slice(path.as_bytes());

@@ -1,4 +1,4 @@
-//! Typed errors that name the mistake.
+//! Malformed input is rejected with typed errors that name the cause.
 
 use serde::{Deserialize, Serialize};
 
@@ -104,7 +104,7 @@ fn an_unknown_message_is_named_with_its_actor() {
     assert_eq!((error.get("type"), error.get("wire name")), (Some("bank.Account"), Some("bank.Withdraw")));
 }
 
-/// As deep as its input says.
+/// A recursive type, nested as deep as its input.
 #[derive(Debug, Serialize, Deserialize)]
 enum Deep {
     End,
@@ -129,7 +129,7 @@ fn nesting_has_a_limit() {
             assert_eq!(decoded.is_ok(), fits, "{codec:?} {levels}: {decoded:?}");
         }
     }
-    // Far below the limit of a frame, and far above that of a stack.
+    // Far below the limit of a frame, and far beyond that of the stack.
     let bombs: [(Codec, Vec<u8>); 3] = [
         (Codec::MessagePack, b"\x81\xa4More".repeat(100_000)),
         (Codec::MessagePack, vec![0x91; 100_000]),
@@ -164,7 +164,7 @@ fn a_payload_is_one_whole_value() {
     let error = wire.decode(&whole, Codec::MessagePack).unwrap_err();
     assert!(format!("{error:#}").contains("more follows"), "{error:#}");
     assert!(error.get("value").unwrap().ends_with("Deposit"));
-    // Fields have names: another order is the same, one more is passed over.
+    // Fields have names: their order is irrelevant, and an additional field is ignored.
     let newer = rmp_serde::to_vec_named(&serde_json::json!({"note": "x", "cents": 7})).unwrap();
     assert_eq!(wire.decode(&newer, Codec::MessagePack).unwrap(), Deposit { cents: 7 });
 }
@@ -193,7 +193,7 @@ fn headers_of_users_survive() {
     let encoded = EncodedHeaders::of(&headers).unwrap();
     let unaware = HeaderDecoders::default().decode(encoded.as_raw()).unwrap();
     assert_eq!((unaware.get::<Tenant>(), unaware.get_raw("tenant")), (None, Some(&b"acme"[..])));
-    // Passed on by a process that does not know them, and read by a process that does.
+    // Forwarded by a process that does not know the headers, and decoded by a process that does.
     let passed_on = EncodedHeaders::of(&unaware).unwrap();
     let mut decoders = HeaderDecoders::default();
     decoders.register::<Tenant>().unwrap();

@@ -1,4 +1,4 @@
-//! Messages that came from another process: each ask is answered once.
+//! Received messages: each ask is answered exactly once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +36,7 @@ async fn what_goes_wrong_is_answered_once() {
         ("bank.Fault", &br#""Fail""#[..], ErrorKind::Failed, true),
         ("bank.Odd", b"null", ErrorKind::EncodeFailed, true),
         ("bank.Fault", br#""Panic""#, ErrorKind::Panicked, true),
-        // The panic has stopped it.
+        // The panic has stopped the actor.
         ("bank.Deposit", br#"{"cents":20}"#, ErrorKind::Stopped, false),
     ] {
         if kind == ErrorKind::Stopped {
@@ -111,7 +111,7 @@ async fn a_cancelled_ask_leaves_the_mailbox_and_is_not_answered() {
     assert_eq!(actor.queued(), Some(0), "it takes no room");
     let third = open("bank.Deposit", ask(br#"{"cents":1}"#, &back)).unwrap();
     deliver(&actor, third.envelope, Priority::Normal).unwrap();
-    // The handler learns that it works for no caller.
+    // The handler learns that the caller has given up.
     running.ask.unwrap().cancel();
     gate.notified().await;
     assert_eq!(back.next().await.1.unwrap(), b"1", "the cancelled ones are not answered");
@@ -128,7 +128,7 @@ async fn an_ask_that_is_cancelled_before_it_is_delivered_goes_no_further() {
     assert!(back.now().is_none());
 }
 
-/// Puts a header beside each reply, and keeps the reply until then.
+/// Adds a header to each reply, and keeps the reply until then.
 struct Stamp;
 
 impl Inbound for Stamp {

@@ -1,4 +1,4 @@
-//! Messages between two processes that are one here: the bytes go by hand.
+//! Messages between two simulated processes: the test passes the bytes.
 
 mod bad_input;
 mod incoming;
@@ -20,7 +20,7 @@ use crate::{
     Result, Wire,
 };
 
-/// Adds up what it gets. What else it does is up to the message.
+/// Adds up its deposits; other messages test failures.
 #[derive(Default)]
 struct Account {
     balance: u64,
@@ -122,7 +122,7 @@ impl Remote for Account {
 
 type Answer = (u64, Result<Vec<u8>>, Headers);
 
-/// Keeps what comes back.
+/// Records replies.
 #[derive(Default)]
 struct Back {
     answers: Mutex<VecDeque<Answer>>,
@@ -151,7 +151,7 @@ impl Back {
         }
     }
 
-    /// The error of the next answer.
+    /// The error of the next reply.
     async fn error(&self) -> Error {
         self.next().await.1.unwrap_err()
     }
@@ -161,7 +161,7 @@ impl Back {
     }
 }
 
-/// An ask with the id 7.
+/// An ask with correlation id 7.
 fn ask<'a>(payload: &'a [u8], back: &Arc<Back>) -> Arriving<'a> {
     Arriving { mode: Mode::Ask, reply_to: Some(ReplyTo::new(back.clone(), 7)), ..tell(payload) }
 }

@@ -1,4 +1,4 @@
-//! Messages that leave the process.
+//! Messages sent to other processes.
 
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
@@ -15,7 +15,7 @@ fn state<M: Message>(message: M) -> Arc<AskState<M>> {
     Arc::new(AskState::new(message, Headers::default(), Terms::default(), None))
 }
 
-/// The actor in the other process, as an asker who gives up knows it.
+/// The remote actor; counts the asks that were abandoned.
 struct Elsewhere(ActorPathParts, Mutex<usize>);
 
 impl Labelled for Elsewhere {

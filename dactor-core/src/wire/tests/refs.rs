@@ -86,7 +86,7 @@ async fn without_a_scope_there_is_an_error() {
     let error = there_and_back(&value(), Codec::MessagePack).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::EncodeFailed);
     assert!(format!("{error:#}").contains("scope of a node"), "{error:#}");
-    // A nested scope ends where the one around it goes on.
+    // Leaving a nested scope restores the outer one.
     let node = || Arc::new(Node(actor.system().clone()));
     let outer = enter(node());
     drop(enter(node()));
@@ -111,7 +111,7 @@ async fn a_ref_that_leads_nowhere_is_a_typed_error() {
         assert_eq!(error.kind(), ErrorKind::DecodeFailed);
         assert_eq!(error.downcast_ref::<Error>().map(Error::kind), Some(kind), "{path}: {error:?}");
     }
-    // A failure that was passed over is not the cause of the next one.
+    // An error that was ignored is not the cause of the next one.
     let unrelated = wire.decode(b"{}", Codec::Json).unwrap_err();
     assert!(unrelated.downcast_ref::<Error>().is_none(), "{unrelated:?}");
 }

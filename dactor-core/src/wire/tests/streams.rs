@@ -113,7 +113,7 @@ fn send(actor: &ActorRef<Numbers>, mode: Mode, name: &str, payload: &[u8], back:
     streams
 }
 
-/// The items that leave, as texts, and how they end.
+/// The outgoing items as text, and the error that ended them.
 async fn all(leaving: &mut dyn ItemSource) -> (Vec<String>, Option<Error>) {
     let mut items = Vec::new();
     loop {
@@ -146,7 +146,7 @@ async fn a_stream_that_is_cut_short_says_so() {
     let (items, end) = all(&mut **streams.leaving.as_mut().unwrap()).await;
     assert_eq!((items.len(), end.unwrap().kind()), (13, ErrorKind::Unfinished));
     assert_eq!(back.error().await.kind(), ErrorKind::Failed, "and the handler says why");
-    // The consumer is gone: the handler is not kept waiting.
+    // The consumer is dropped: the handler does not keep waiting.
     let streams = send(&actor, Mode::Expand, "numbers.Count", br#"{"to":1000}"#, &back);
     drop(streams);
     back.next().await.1.unwrap();
@@ -173,7 +173,7 @@ async fn a_bad_item_ends_the_stream() {
     for (item, kind) in [(&b"x"[..], ErrorKind::DecodeFailed), (b"1", ErrorKind::MailboxFull)] {
         let streams = send(&actor, Mode::Reduce, "numbers.Sum", b"null", &back);
         let mut coming = streams.coming.unwrap();
-        // The handler has not run yet: nothing makes room.
+        // The handler has not run yet: the window stays full.
         let refused = (0..5).find_map(|_| coming.item(item, Codec::Json).err()).unwrap();
         assert_eq!(refused.kind(), kind);
         assert!(
@@ -196,7 +196,7 @@ async fn a_transform_has_both() {
     }
     coming.end(Ok(()));
     assert_eq!(all(&mut *leaving).await.0, ["2", "4"]);
-    // Cut short by the caller.
+    // Cancelled by the caller.
     let streams = send(&actor, Mode::Transform, "numbers.Double", b"null", &back);
     back.next().await.1.unwrap();
     drop(streams.coming);

@@ -1,4 +1,4 @@
-//! The values inside of containers, one after the other.
+//! Serde access to the values in containers.
 
 use serde::Deserializer;
 use serde::de::{
@@ -126,7 +126,7 @@ impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
     }
 }
 
-/// A variant without content: its name alone.
+/// A variant without content: only its name.
 pub(super) struct UnitVariant<'a, 'de>(pub(super) &'a mut Unpacker<'de>);
 
 impl<'de> EnumAccess<'de> for UnitVariant<'_, 'de> {

@@ -1,4 +1,4 @@
-//! What serde asks for, and how MessagePack has it.
+//! The serde deserializer for MessagePack.
 
 use serde::de::{Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
@@ -8,7 +8,7 @@ use super::error::Reason;
 use super::ext::Ext;
 use super::{Malformed, Result, Unpacker};
 
-/// The name by which `rmp-serde` knows extension types.
+/// The name that `rmp-serde` uses for extension types.
 const EXT: &str = rmp_serde::MSGPACK_EXT_STRUCT_NAME;
 
 macro_rules! numbers {
@@ -77,7 +77,7 @@ impl<'de> Deserializer<'de> for &mut Unpacker<'de> {
             return visitor.visit_enum(UnitVariant(self));
         }
         self.rest = &self.rest[1..];
-        // The name of the variant, and its content.
+        // The name of the variant and its content.
         if self.map_length(marker)? != Some(1) {
             return Err(self.error(Reason::Length));
         }
@@ -97,7 +97,7 @@ impl<'de> Deserializer<'de> for &mut Unpacker<'de> {
     }
 
     fn deserialize_unit_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value> {
-        // Written as an empty array.
+        // Encoded as an empty array.
         if self.peek()? == 0x90 {
             self.rest = &self.rest[1..];
             return visitor.visit_unit();

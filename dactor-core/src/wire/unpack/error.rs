@@ -1,29 +1,29 @@
-//! Why a payload is not decoded.
+//! Errors of the MessagePack decoder.
 
 use std::fmt::{self, Display};
 use std::str::Utf8Error;
 
 use super::MAX_DEPTH;
 
-/// Why a payload is not decoded, and where. One word, because every step of the decoder returns it.
+/// Why and where decoding failed. Boxed to one word, because every step of the decoder returns it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Malformed(Box<(Reason, usize)>);
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// [`MAX_DEPTH`] levels.
+    /// Nested [`MAX_DEPTH`] levels or deeper.
     Nested,
-    /// It ends inside of a value.
+    /// The payload ends inside a value.
     Short,
-    /// The value ends before the payload.
+    /// The payload continues after the value.
     Long,
     /// A container has more or fewer values than its type.
     Length,
-    /// This marker means something else, or nothing.
+    /// An unexpected or invalid marker.
     Marker(u8),
-    /// A text is none.
+    /// A string is not valid UTF-8.
     Utf8(Utf8Error),
-    /// What a type says.
+    /// An error of the type's `Deserialize`.
     Custom(String),
 }
 

@@ -1,4 +1,4 @@
-//! Extension types: a number that says which, and bytes.
+//! Extension types: a type number and bytes.
 
 use serde::de::value::BorrowedBytesDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, SeqAccess, Visitor};
@@ -7,7 +7,7 @@ use serde::forward_to_deserialize_any;
 use super::error::Reason;
 use super::{Malformed, Result, Unpacker};
 
-/// An extension, as a sequence of its number and its bytes.
+/// An extension as a sequence of its type number and its bytes.
 pub(super) struct Ext<'de> {
     number: Option<i8>,
     bytes: Option<&'de [u8]>,

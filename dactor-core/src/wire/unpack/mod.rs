@@ -1,9 +1,10 @@
-//! Reads MessagePack from another process.
+//! Decodes untrusted MessagePack.
 //!
-//! `rmp-serde` writes what leaves the process. It does not read what comes: it follows the nesting of the input on its stack,
-//! without a limit for enums, so 100 000 levels of a recursive message, in less than a mebibyte, would end the process. A
-//! scan before the decoder would cost as much as the decoder. So this one counts the levels as it enters them, takes no
-//! length for granted that the input does not have, and accepts one value that is the whole input.
+//! `rmp-serde` encodes outgoing messages, but does not decode received ones: it recurses on the stack without
+//! a limit for enums, so 100 000 levels of a recursive message, in less than a mebibyte, would overflow the
+//! stack and abort the process. A separate scan before decoding would cost as much as decoding. So this
+//! decoder counts levels as it enters them, checks every length against the remaining input, and accepts
+//! exactly one value that fills the whole input.
 
 mod access;
 mod deserializer;
@@ -17,27 +18,27 @@ pub(crate) use self::error::Malformed;
 use self::error::Reason;
 use self::ext::Ext;
 
-/// Input that is nested this deep, or deeper, is refused; so it is for JSON, by `serde_json`.
+/// Input nested this deep or deeper is rejected; `serde_json` has the same limit for JSON.
 pub const MAX_DEPTH: usize = 128;
 
 type Result<T, E = Malformed> = std::result::Result<T, E>;
 
-/// Reads a value that takes up the whole payload.
+/// Decodes a value that fills the whole payload.
 pub(crate) fn from_slice<T: DeserializeOwned>(payload: &[u8]) -> Result<T> {
     let mut unpacker = Unpacker { rest: payload, length: payload.len(), owed: 0, depth: 0 };
     let value = T::deserialize(&mut unpacker)?;
     if unpacker.rest.is_empty() { Ok(value) } else { Err(unpacker.error(Reason::Long)) }
 }
 
-/// Reads values one after the other.
+/// Decodes a sequence of values.
 pub(super) struct Unpacker<'de> {
     rest: &'de [u8],
-    /// Of the whole input.
+    /// The length of the whole input.
     length: usize,
-    /// How many values the containers around the current one still have: each takes up a byte at least, so there are never
-    /// more than bytes. What serde reserves for them is bounded by that.
+    /// How many values the enclosing containers still expect. Each needs at least one byte, so a larger
+    /// number than the remaining bytes is rejected. This bounds the memory that serde reserves.
     owed: usize,
-    /// How many containers are around the current value.
+    /// The number of enclosing containers.
     depth: usize,
 }
 
@@ -80,12 +81,12 @@ impl<'de> Unpacker<'de> {
         }
     }
 
-    /// A length of so many bytes.
+    /// A length of `N` bytes.
     fn length<const N: usize>(&mut self) -> Result<usize> {
         Ok(self.array::<N>()?.iter().fold(0, |length, byte| (length << 8) | usize::from(*byte)))
     }
 
-    /// Enters a container with so many values.
+    /// Enters a container with this many values.
     #[inline]
     fn enter(&mut self, values: usize) -> Result<()> {
         if self.depth + 1 == MAX_DEPTH {
@@ -99,13 +100,13 @@ impl<'de> Unpacker<'de> {
         Ok(())
     }
 
-    /// Begins a value of the container that was entered last.
+    /// Starts a value of the current container.
     #[inline]
     fn begin(&mut self) {
         self.owed = self.owed.saturating_sub(1);
     }
 
-    /// Leaves a container of which so many values were not read.
+    /// Leaves a container with this many values left; fails unless it is zero.
     #[inline]
     fn leave(&mut self, left: usize) -> Result<()> {
         self.depth -= 1;
@@ -122,7 +123,7 @@ impl<'de> Unpacker<'de> {
         Malformed::new(reason, self.length - self.rest.len())
     }
 
-    /// The length of a text, if the marker is that of one.
+    /// The length of a string, if the marker is one of a string.
     #[inline]
     fn text_length(&mut self, marker: u8) -> Result<Option<usize>> {
         Ok(Some(match marker {
@@ -134,7 +135,7 @@ impl<'de> Unpacker<'de> {
         }))
     }
 
-    /// The number of entries, if the marker is that of a map.
+    /// The number of entries, if the marker is one of a map.
     #[inline]
     fn map_length(&mut self, marker: u8) -> Result<Option<usize>> {
         Ok(Some(match marker {
@@ -145,7 +146,7 @@ impl<'de> Unpacker<'de> {
         }))
     }
 
-    /// The number of items, if the marker is that of an array.
+    /// The number of items, if the marker is one of an array.
     #[inline]
     fn array_length(&mut self, marker: u8) -> Result<Option<usize>> {
         Ok(Some(match marker {
@@ -161,7 +162,7 @@ impl<'de> Unpacker<'de> {
         let bytes = self.take(length)?;
         match std::str::from_utf8(bytes) {
             Ok(text) => visitor.visit_borrowed_str(text),
-            // Some types take any bytes. Others get the reason, not the type that they expected.
+            // Some types accept any bytes. Others get the UTF-8 error instead of a type mismatch.
             Err(error) => match visitor.visit_borrowed_bytes::<Malformed>(bytes) {
                 Ok(value) => Ok(value),
                 Err(_) => Err(self.error(Reason::Utf8(error))),
@@ -189,7 +190,7 @@ impl<'de> Unpacker<'de> {
         Ok(value)
     }
 
-    /// A number, or what is as short as one.
+    /// A number, or another value without content such as nil or a boolean.
     #[inline]
     fn number<V: Visitor<'de>>(&mut self, marker: u8, visitor: V) -> Result<V::Value> {
         match marker {
@@ -211,7 +212,7 @@ impl<'de> Unpacker<'de> {
         }
     }
 
-    /// Any value. A type that wants a sequence gets the bytes of a binary one by one.
+    /// Any value. A type that expects a sequence gets the bytes of a binary as items.
     fn any<V: Visitor<'de>>(&mut self, visitor: V, as_sequence: bool) -> Result<V::Value> {
         let marker = self.byte()?;
         if let Some(length) = self.text_length(marker)? {
@@ -246,7 +247,7 @@ impl<'de> Unpacker<'de> {
         self.take(length)
     }
 
-    /// A number of 128 bits is written as a binary of 16 bytes: none for a shorter number.
+    /// A 128-bit number is encoded as a binary of 16 bytes; `None` for a shorter number.
     fn large(&mut self) -> Result<Option<[u8; 16]>> {
         if self.peek()? != 0xc4 {
             return Ok(None);

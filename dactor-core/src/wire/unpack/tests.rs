@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{MAX_DEPTH, Malformed, Reason, from_slice};
 
-/// Reads any value.
+/// Decodes any value.
 fn check(bytes: &[u8]) -> Result<(), Malformed> {
     from_slice::<IgnoredAny>(bytes).map(drop)
 }
@@ -23,7 +23,7 @@ fn refused(bytes: &[u8]) -> (Reason, String) {
     }
 }
 
-/// So many arrays in each other.
+/// This many nested arrays.
 fn nested(levels: usize) -> Vec<u8> {
     let mut bytes = vec![0x91; levels];
     bytes.push(0xc0);
@@ -40,7 +40,7 @@ fn the_limit_is_exact() {
     assert_eq!(refused(&maps(MAX_DEPTH)).0, Reason::Nested);
 }
 
-/// Levels that are only in the type of a variant.
+/// A recursive enum: each level is a variant with content.
 #[derive(Debug, Serialize, Deserialize)]
 enum Deep {
     End,
@@ -122,20 +122,20 @@ fn a_length_that_is_not_there_is_found_first() {
     for claim in [0xdb, 0xdd, 0xdf, 0xc6, 0xc9] {
         assert_eq!(refused(&[claim, 0xff, 0xff, 0xff, 0xff]).0, Reason::Short, "{claim:#x}");
     }
-    // What the containers around it have to come counts: five bytes are left, and four are spoken for.
+    // Values that the enclosing containers expect are counted: five bytes remain, four of them reserved.
     check(&[0x94, 0x91, 1, 1, 1, 1]).unwrap();
     assert_eq!(refused(&[0x94, 0x92, 1, 1, 1, 1]).0, Reason::Short);
     assert_eq!(refused(&[0x94, 0x81, 1, 1, 1, 1]).0, Reason::Short);
-    // A container that was read to its end speaks for nothing.
+    // A container that was read to its end reserves nothing.
     check(&[0x92, 0x93, 1, 1, 1, 0x81, 1, 1]).unwrap();
 }
 
-/// Encodes as `rmp-serde` does, reads it with both.
+/// Encodes with `rmp-serde`, and decodes with both decoders.
 fn same<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: T) {
     let bytes = rmp_serde::to_vec_named(&value).unwrap();
     assert_eq!(from_slice::<T>(&bytes).unwrap(), value, "{bytes:x?}");
     assert_eq!(rmp_serde::from_slice::<T>(&bytes).unwrap(), value);
-    // Without the names of fields, as a peer may write them.
+    // Without field names, which a peer may omit.
     let short = rmp_serde::to_vec(&value).unwrap();
     assert_eq!(from_slice::<T>(&short).unwrap(), value, "{short:x?}");
     for cut in (0..bytes.len()).step_by(1 + bytes.len() / 300) {
@@ -206,7 +206,7 @@ fn serde_types_are_read_as_rmp_serde_writes_them() {
 #[serde(rename = "_ExtStruct")]
 struct Extension((i8, Raw));
 
-/// Bytes that are written as such.
+/// Encoded as a binary.
 #[derive(Debug, PartialEq)]
 struct Raw(Vec<u8>);
 
@@ -240,7 +240,7 @@ fn bytes_and_extensions_are_read() {
         same(Raw(vec![7; length]));
         same(Extension((-3, Raw(vec![7; length]))));
     }
-    // A text that is no text may be bytes.
+    // A string that is not UTF-8 may be decoded as bytes.
     assert_eq!(from_slice::<Raw>(&[0xa2, 0xff, 0xfe]).unwrap(), Raw(vec![0xff, 0xfe]));
     let error = from_slice::<String>(&[0xa2, 0xff, 0xfe]).unwrap_err().to_string();
     assert!(error.starts_with("the text before byte 3 is not UTF-8"), "{error}");
