@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use crate::{OpenError, Postgres};
 
-/// How to open a database.
+/// Configures and opens a database.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -55,43 +55,44 @@ impl PostgresBuilder {
         self
     }
 
-    /// The most connections for claims, opens, reads and the application's SQL; 8 by default, at least 1. Saves, leases
-    /// and watches have one more each.
+    /// The maximum number of connections for claims, opens, reads and the application's SQL; 8 by default, at
+    /// least 1. Saves, leases and watches use one more connection each.
     pub fn connections(mut self, most: usize) -> Self {
         self.connections = most.max(1);
         self
     }
 
-    /// The most saves in one statement, at least 1; 512 by default. With 1, each save is a statement of its own.
+    /// The maximum number of saves in one statement, at least 1; 512 by default. With 1, each save is a
+    /// statement of its own.
     pub fn batch(mut self, most: usize) -> Self {
         self.batch = most.max(1);
         self
     }
 
-    /// How long a statement may take, at most an hour; 5 s by default. It should be below the TTL of the leases.
+    /// The statement timeout, at most an hour; 5 s by default. It should be below the TTL of the leases.
     ///
-    /// The server ends a statement after this time (`statement_timeout`), and nothing is changed. A second later the
-    /// client gives up, and the outcome of a write is unknown.
+    /// The server cancels a statement after this time (`statement_timeout`) without any change. A second
+    /// later the client gives up, and the outcome of a write is unknown.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        // Tombstones are kept for an hour, because of claims that are on their way.
+        // Tombstones are kept for an hour, because of claims in flight.
         self.timeout = timeout.clamp(Duration::from_millis(1), Duration::from_secs(600));
         self
     }
 
-    /// How long connecting may take; 5 s by default.
+    /// The connect timeout; 5 s by default.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// The largest state in bytes; 16 MiB by default.
+    /// The maximum size of a state in bytes; 16 MiB by default.
     pub fn largest_state(mut self, bytes: usize) -> Self {
         self.largest_state = bytes;
         self
     }
 
-    /// Encrypts all connections, and checks the certificate of the server as this configuration says. A server without TLS
-    /// is refused, whatever `sslmode` of the connection string says.
+    /// Encrypts all connections, and verifies the certificate of the server with this configuration. A server
+    /// without TLS is refused, regardless of `sslmode` in the connection string.
     ///
     /// [`trusted_roots`](crate::trusted_roots) makes a configuration from certificates.
     #[cfg(feature = "tls")]
@@ -108,7 +109,7 @@ impl PostgresBuilder {
 
 impl fmt::Debug for PostgresBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not the connection string, which may have a password.
+        // Not the connection string, which may contain a password.
         f.debug_struct("PostgresBuilder").field("schema", &self.schema).finish_non_exhaustive()
     }
 }

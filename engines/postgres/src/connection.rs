@@ -12,22 +12,23 @@ use tokio_postgres::{Client, Config, NoTls, Row, Socket, Statement};
 use crate::OpenError;
 use crate::error::{Effect, Fault};
 
-/// The oldest server: `xid8` and `pg_current_snapshot` are of this version.
+/// The minimum server version, which introduced `xid8` and `pg_current_snapshot`.
 const OLDEST: u32 = 13;
 
-/// Prepared statements of a connection. The engine's own are few; the rest are of applications.
+/// The maximum number of prepared statements of a connection. The engine itself has few; the rest belong to
+/// applications.
 const PREPARED: usize = 256;
 
-/// How much longer than the server the client waits for the end of a statement.
+/// How much longer than the server the client waits for a statement.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// The parameters of a statement.
 pub(crate) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-/// What every connection needs.
+/// The settings shared by all connections.
 pub(crate) struct Connector {
     pub(crate) config: Config,
-    /// Connections live on this runtime, whichever one an operation is called on.
+    /// Connection tasks run on this runtime, whichever runtime an operation is called on.
     pub(crate) runtime: Handle,
     pub(crate) connect_timeout: Duration,
     pub(crate) timeout: Duration,
@@ -37,13 +38,13 @@ pub(crate) struct Connector {
 
 impl fmt::Debug for Connector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not the configuration, which may have a password.
+        // Not the configuration, which may contain a password.
         f.debug_struct("Connector").field("timeout", &self.timeout).finish_non_exhaustive()
     }
 }
 
 impl Connector {
-    /// Connects, and checks and prepares the session.
+    /// Connects, then checks and configures the session.
     pub(crate) async fn connect(self: &Arc<Self>, purpose: Purpose) -> Result<Connection, OpenError> {
         let connector = self.clone();
         let connecting = self.runtime.spawn(async move {
@@ -71,7 +72,7 @@ impl Connector {
     {
         let (client, connection) = self.config.connect(tls).await.map_err(OpenError::connecting)?;
         check(connection.parameter("server_version"), connection.parameter("server_encoding"))?;
-        // It ends when the client is dropped, or with an error that the client reports as well.
+        // The task ends when the client is dropped, or with an error that the client reports as well.
         let task = tokio::spawn(async move { drop(connection.await) }).abort_handle();
         let connection =
             Connection { client, task, timeout: self.timeout, prepared: HashMap::new(), unsettled: false };
@@ -79,7 +80,7 @@ impl Connector {
         Ok(connection)
     }
 
-    /// A stricter `synchronous_commit` is kept. The rest protects the engine from settings of the role or the database.
+    /// Keeps a stricter `synchronous_commit`. The other settings override those of the role or the database.
     async fn prepare_session(&self, client: &Client, purpose: Purpose) -> Result<(), OpenError> {
         let milliseconds = self.timeout.as_millis().clamp(1, i32::MAX as u128);
         let mut settings = format!(
@@ -92,7 +93,7 @@ impl Connector {
             SET default_transaction_deferrable = off;"
         );
         if purpose == Purpose::Saves {
-            // A plan for the number of rows at hand would scan the whole table for a large batch.
+            // A plan for the current number of rows would scan the whole table for a large batch.
             settings.push_str("SET plan_cache_mode = force_generic_plan; SET jit = off;");
         }
         if purpose == Purpose::Queries {
@@ -108,16 +109,16 @@ impl Connector {
     }
 }
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Saves,
-    /// Queries of the application, which cannot write.
+    /// Read-only queries of the application.
     Queries,
     Other,
 }
 
-/// Who has written a statement.
+/// The author of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Author {
     Engine,
@@ -142,7 +143,7 @@ pub(crate) struct Connection {
     task: AbortHandle,
     timeout: Duration,
     prepared: HashMap<Box<str>, Statement>,
-    /// A statement was sent, and its answer has not come.
+    /// A response is outstanding.
     unsettled: bool,
 }
 
@@ -153,7 +154,7 @@ impl fmt::Debug for Connection {
 }
 
 impl Connection {
-    /// Whether another operation can use it.
+    /// Whether the connection can be returned to its pool.
     pub(crate) fn is_usable(&self) -> bool {
         !self.unsettled && !self.client.is_closed()
     }
@@ -166,17 +167,17 @@ impl Connection {
         &self.client
     }
 
-    /// From now on an answer is outstanding, or a transaction is open: the connection is not used by others.
+    /// Marks a response as outstanding or a transaction as open: the connection must not be reused.
     pub(crate) fn unsettle(&mut self) {
         self.unsettled = true;
     }
 
-    /// All answers have come, and no transaction is open.
+    /// Marks all responses as received and no transaction as open.
     pub(crate) fn settle(&mut self) {
         self.unsettled = false;
     }
 
-    /// The time after which an answer is late.
+    /// The client's timeout for a response.
     pub(crate) fn patience(&self) -> Duration {
         self.timeout + GRACE
     }
@@ -190,7 +191,7 @@ impl Connection {
         }
     }
 
-    /// Prepares a statement, once. A failure has changed nothing.
+    /// Prepares a statement, unless it is cached. A failure has changed nothing.
     pub(crate) async fn prepare(&mut self, sql: &str, author: Author) -> Result<Statement, Fault> {
         if let Some(statement) = self.prepared.get(sql) {
             return Ok(statement.clone());
@@ -218,12 +219,12 @@ impl Connection {
         Ok(statement)
     }
 
-    /// Forgets a prepared statement, whose tables may have changed.
+    /// Removes a prepared statement from the cache, because its tables may have changed.
     pub(crate) fn forget(&mut self, sql: &str) {
         self.prepared.remove(sql);
     }
 
-    /// Runs a statement. Dropped before its end, it leaves a connection that is not used again.
+    /// Runs a statement. If the future is dropped before it completes, the connection is not reused.
     pub(crate) async fn query(
         &mut self,
         sql: &str,
@@ -243,7 +244,7 @@ impl Connection {
         Ok(!self.query(sql, parameters, Effect::Write).await?.is_empty())
     }
 
-    /// Commits the transaction of the application. Unless the outcome is unknown, the connection can be used again.
+    /// Commits the application's transaction. Unless the outcome is unknown, the connection can be reused.
     pub(crate) async fn commit(&mut self) -> Result<(), Fault> {
         let result = match tokio::time::timeout(self.patience(), self.client.batch_execute("COMMIT")).await {
             Ok(result) => result.map_err(|error| Fault::committing(&error)),
@@ -262,7 +263,7 @@ impl Connection {
     fn failed(&mut self, error: &tokio_postgres::Error, effect: Effect) -> Fault {
         let fault = Fault::executing(error, effect);
         match error.code().map(tokio_postgres::error::SqlState::code) {
-            // A primary that has become a standby: another connection may lead to the new primary.
+            // The primary has become a standby: a new connection may reach the new primary.
             Some("25006") => self.unsettled = true,
             // The tables have changed since the statement was prepared.
             Some("0A000" | "26000") => self.prepared.clear(),
@@ -277,7 +278,7 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         if self.unsettled {
-            // Closing the socket tells the server; the end of the client would wait for the answer.
+            // Closes the socket, which the server notices. Dropping the client would wait for the response.
             self.task.abort();
         }
     }

@@ -9,7 +9,7 @@ use crate::error::{Effect, Fault};
 use crate::statements::Statements;
 use crate::values::{Uuid, generation, get, int8, node, token};
 
-/// How often a claim is repeated that met a change between its refusal and the look at the reason.
+/// How often a claim is retried when the row changed between the refusal and the lookup of its reason.
 const ATTEMPTS: usize = 10;
 
 pub(crate) async fn lookup(
@@ -40,7 +40,7 @@ pub(crate) async fn claim(
         if let Some(row) = rows.first() {
             return Ok(Claim::Granted(generation(row, 0)?));
         }
-        // Why there was no row. Nothing was changed.
+        // Looks up why there was no row. Nothing was changed.
         let rows = connection.query(&statements.standing, &parameters[..4], Effect::Read).await?;
         let row = rows.first().ok_or_else(|| Fault::new(ErrorKind::Serialization, "no standing"))?;
         if let Some(claim) = answer(row, claimant, claim_token)? {
@@ -50,7 +50,7 @@ pub(crate) async fn claim(
     Err(Fault::new(ErrorKind::Unavailable, "the placement changed during every attempt"))
 }
 
-/// The answer to a claim that changed nothing. `None` if it would be granted now.
+/// The answer to a claim that changed nothing; `None` if it would be granted now.
 fn answer(row: &Row, claimant: &NodeId, claim_token: ClaimToken) -> Result<Option<Claim>, Fault> {
     let standing = |member: bool, dead: bool| match (member, dead) {
         (false, _) => Standing::Unknown,

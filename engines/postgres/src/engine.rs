@@ -26,10 +26,11 @@ use crate::values::get;
 use crate::watcher::Watcher;
 use crate::{OpenError, PostgresBuilder, directory, lease, schema, sql, state, transaction};
 
-/// Changes that a slow watch can be behind.
+/// The number of changes buffered for a slow watch.
 const KEPT_CHANGES: usize = 1024;
 
-/// Saves with statements in one transaction: more would hold the locks of the application's rows for too long.
+/// Maximum number of saves with statements in one transaction: more would lock the application's rows for too
+/// long.
 const MOST_TOGETHER: usize = 64;
 
 /// A storage engine on PostgreSQL. Clones share its connections.
@@ -58,12 +59,12 @@ struct Inner {
 
 impl Postgres {
     /// Opens the database at this URL (`postgres://user:password@host/database`) or with these parameters
-    /// (`host=.. user=..`), and creates the tables of the engine if necessary.
+    /// (`host=.. user=..`), and creates the engine's tables if necessary.
     pub async fn open(config: &str) -> Result<Self, OpenError> {
         Self::builder(config).open().await
     }
 
-    /// Settings for the database at this URL or with these parameters.
+    /// Configures the database at this URL or with these parameters.
     pub fn builder(config: &str) -> PostgresBuilder {
         PostgresBuilder::new(config)
     }
@@ -166,12 +167,12 @@ impl Postgres {
         Err(Fault::new(ErrorKind::TooLarge, format!("{length} bytes; the limit is {largest}")))
     }
 
-    /// What a transaction of the application needs, and how long it may take.
+    /// The pool, statements and timeout for transactions of the application.
     pub(crate) fn for_transactions(&self) -> (&Pool, &Statements, Duration) {
         (&self.inner.pool, &self.inner.statements, self.inner.connector.timeout)
     }
 
-    /// Starts the watching task, if it does not run.
+    /// Starts the watch task, unless it is running.
     async fn ensure_watcher(&self, namespace: &str) -> Result<(), StorageError> {
         let inner = &*self.inner;
         let mut watcher = inner.watcher.lock().await;
@@ -214,7 +215,7 @@ pub struct Settings {
     pub schema_version: i32,
 }
 
-/// Runs a function with a connection of a pool, and names the operation in its error.
+/// Runs a function with a pooled connection, and adds the operation to its error.
 macro_rules! with {
     ($engine:ident.$pool:ident, $operation:expr, $id:expr, $function:path $(, $argument:expr)* $(,)?) => {{
         let inner = &*$engine.inner;

@@ -5,29 +5,29 @@ use std::time::Duration;
 use dactor_engine::{ErrorKind, FailedStatement, Operation, StorageError};
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
-/// Why a database cannot be opened. Nothing was changed.
+/// Why a database could not be opened. Nothing was changed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {
     /// The connection string or a setting of the builder is not valid.
     Config(String),
-    /// There is no server at the address, or the connection to it broke.
+    /// The server is unreachable, or the connection to it failed.
     Unreachable(tokio_postgres::Error),
     /// The server did not answer in time.
     TimedOut(Duration),
-    /// All connections of the server are taken.
+    /// The server has no free connections.
     TooManyConnections(tokio_postgres::Error),
     /// The server is starting up, shutting down, or a standby.
     NotReady(String),
     /// The server refuses the user, the password or the database.
     Refused(tokio_postgres::Error),
-    /// The connection must be encrypted and cannot be.
+    /// TLS is required but not available.
     Tls(String),
     /// The server is too old.
     ServerVersion {
         /// The version of the server.
         found: String,
-        /// The oldest major version that works.
+        /// The minimum major version.
         oldest: u32,
     },
     /// The encoding of the database is not UTF-8, so that it cannot store every key.
@@ -40,7 +40,7 @@ pub enum OpenError {
         schema: String,
         /// Its version.
         found: i32,
-        /// The newest version that this version of the crate knows.
+        /// The newest version that this version of the crate supports.
         known: i32,
     },
     /// A statement failed.
@@ -50,7 +50,7 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// Whether opening can succeed later without a change of the configuration.
+    /// Whether opening can succeed later with the same configuration.
     pub fn is_transient(&self) -> bool {
         matches!(
             self,
@@ -86,7 +86,7 @@ impl OpenError {
     }
 }
 
-/// The server ends, or has ended, the session.
+/// Whether the server terminates or has terminated the session.
 fn is_shutdown(state: &SqlState) -> bool {
     state.code().starts_with("57P")
 }
@@ -134,7 +134,8 @@ impl Error for OpenError {
     }
 }
 
-/// The text of an error with its causes: tokio-postgres says "db error", and the server's words are the cause.
+/// The text of an error with its causes: tokio-postgres says "db error", and the server's message is the
+/// cause.
 pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
     if let Some(error) = error.as_db_error() {
         return format!("{} {}: {}", error.severity(), error.code().code(), error.message());
@@ -148,20 +149,20 @@ pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
     text
 }
 
-/// Whether a statement changes something, so that its lost answer leaves the outcome unknown.
+/// Whether a statement writes: if so, a lost response leaves the outcome unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effect {
     Read,
     Write,
 }
 
-/// Why an operation failed, before its name and id are known. Several requests may share one.
+/// An error without operation and id, which are added later. Several requests may share it.
 #[derive(Debug, Clone)]
 pub(crate) struct Fault {
     kind: ErrorKind,
     transient: bool,
     text: String,
-    /// Whether the server has answered, and has rolled the statement back.
+    /// Whether the server responded and rolled the statement back.
     rolled_back: bool,
     statement: Option<FailedStatement>,
 }
@@ -186,12 +187,12 @@ impl Fault {
         self
     }
 
-    /// The server refused the statement and changed nothing.
+    /// Whether the server rejected the statement and changed nothing.
     pub(crate) fn was_rolled_back(&self) -> bool {
         self.rolled_back
     }
 
-    /// No answer in time, or the connection was lost.
+    /// The response timed out, or the connection was lost.
     pub(crate) fn lost(effect: Effect, text: impl Into<String>) -> Self {
         let kind = match effect {
             Effect::Read => ErrorKind::Unavailable,
@@ -205,7 +206,7 @@ impl Fault {
         let text = describe(error);
         let Some(answer) = error.as_db_error() else {
             return match error.to_string() {
-                // The values could not be encoded, and nothing was sent.
+                // The values could not be encoded; nothing was sent.
                 text if text.starts_with("error serializing") || text.starts_with("error encoding") => {
                     Self::new(ErrorKind::Serialization, describe(error))
                 }
@@ -217,12 +218,12 @@ impl Fault {
         };
         let (kind, transient) = match answer.code().code() {
             "40003" => return Self::lost(effect, text),
-            // The session ends: a commit may have come before.
+            // The session ends: the statement may have been committed before.
             _ if ends_the_session(answer) => return Self::lost(effect, text),
             "53100" | "53200" | "58030" => (ErrorKind::Io, true),
             "54000" | "22003" | "22001" => (ErrorKind::TooLarge, false),
             "25006" => (ErrorKind::Unavailable, true),
-            // The transaction of the application has failed before.
+            // The application's transaction has already failed.
             "25P02" => (ErrorKind::Statement, false),
             code => match &code[..2] {
                 "08" | "40" | "53" | "55" | "57" => (ErrorKind::Unavailable, true),
@@ -234,7 +235,7 @@ impl Fault {
         Self { kind, transient, text, rolled_back: true, statement: None }
     }
 
-    /// A statement of the application failed. It is not committed, whatever the reason.
+    /// A statement of the application failed. It is not committed in any case.
     pub(crate) fn application(error: &tokio_postgres::Error) -> Self {
         let fault = Self::executing(error, Effect::Read);
         let is_its_own = match error.as_db_error() {
@@ -244,8 +245,8 @@ impl Fault {
         if is_its_own { Self { kind: ErrorKind::Statement, transient: false, ..fault } } else { fault }
     }
 
-    /// A commit of the application failed: it may have reached the disk, unless the server says that a constraint, which is
-    /// checked at the end, does not hold.
+    /// A commit of the application failed. Its outcome is unknown, unless the server reports a rollback, for
+    /// example for a violated deferred constraint.
     pub(crate) fn committing(error: &tokio_postgres::Error) -> Self {
         let fault = Self::executing(error, Effect::Write);
         if fault.rolled_back { Self::application(error) } else { fault }
@@ -260,7 +261,7 @@ impl Fault {
     }
 }
 
-/// Whether the statement itself is wrong, or does not fit the tables. Other errors are of the server.
+/// Whether the statement is invalid or does not match the tables. Other errors are caused by the server.
 fn is_of_statement(code: &str) -> bool {
     !matches!(&code[..2], "08" | "40" | "53" | "55" | "57" | "58" | "XX")
 }
@@ -277,7 +278,7 @@ impl From<ErrorKind> for Fault {
     }
 }
 
-/// While the engine runs, a connection that cannot be made changes nothing.
+/// While the engine runs, a failure to connect changes nothing.
 impl From<OpenError> for Fault {
     fn from(error: OpenError) -> Self {
         let fault = Self::new(ErrorKind::Unavailable, error.to_string());

@@ -14,16 +14,17 @@ use crate::transaction::{execute, roll_back};
 use crate::values::int8;
 
 impl Postgres {
-    /// Begins a transaction of the application that can only be committed while this generation owns the entity.
+    /// Begins a transaction of the application that commits only while this generation owns the entity.
     ///
-    /// It locks the fence of the entity (`FOR SHARE`): until its end no other activation can open the state. The server
-    /// ends it, when it waits for longer than the [timeout](crate::PostgresBuilder::timeout) for the application or a
-    /// statement; altogether it may take that long, too. So a process that was stopped delays a takeover, and does not
-    /// prevent it.
+    /// The transaction locks the fence of the entity (`FOR SHARE`): until it ends, no other activation can
+    /// open the state. The server aborts it when the application is idle or a statement runs for longer than
+    /// the [timeout](crate::PostgresBuilder::timeout), which also limits the whole transaction. So a paused
+    /// process delays a takeover but does not prevent it.
     ///
-    /// It has one of the [connections](crate::PostgresBuilder::connections) until its end. Do not save the state of the
-    /// same entity before that: the save waits for the lock. For statements that are known beforehand,
-    /// [`save_with`](dactor_engine::FencedSql::save_with) is faster, and its outcome is never left unknown.
+    /// It occupies one of the [connections](crate::PostgresBuilder::connections) until it ends. Do not save
+    /// the state of the same entity before that: the save would wait for the lock. For statements that are
+    /// known in advance, [`save_with`](dactor_engine::FencedSql::save_with) is faster, and its outcome is
+    /// never left unknown.
     ///
     /// ```no_run
     /// # use dactor_engine::{EntityId, Generation, StorageError};
@@ -101,8 +102,8 @@ impl FencedTransaction<'_> {
         result.map_err(|fault| fault.on(Operation::Transaction, &self.id))
     }
 
-    /// Commits. With [`UnknownOutcome`](ErrorKind::UnknownOutcome) the answer was lost, and only the tables of the
-    /// application tell whether it was committed.
+    /// Commits. After [`UnknownOutcome`](ErrorKind::UnknownOutcome) only the tables of the application tell
+    /// whether the transaction was committed.
     pub async fn commit(mut self) -> Result<(), StorageError> {
         let result = self.try_commit().await;
         result.map_err(|fault| fault.on(Operation::Transaction, &self.id))
@@ -155,7 +156,7 @@ impl FencedTransaction<'_> {
             roll_back(&mut self.connection).await;
             return Err(late);
         }
-        // A transaction that has failed would be rolled back by `COMMIT` without an error.
+        // `COMMIT` would roll back a failed transaction without an error.
         let alive = self.connection.run("SELECT", Effect::Read).await;
         if let Err(fault) = alive {
             roll_back(&mut self.connection).await;

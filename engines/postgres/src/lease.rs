@@ -1,4 +1,4 @@
-//! The leases. Their times are on the clock of the server.
+//! Leases, on the clock of the server.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::error::{Effect, Fault};
 use crate::statements::Statements;
 use crate::values::{get, incarnation, int8, number};
 
-/// A longer TTL is as good as this one, which PostgreSQL can add to a time: a thousand years.
+/// A longer TTL is clamped to a thousand years, which PostgreSQL can add to a timestamp.
 const LONGEST: u64 = 1000 * 365 * 86_400 * 1_000_000;
 
 fn microseconds(ttl: Duration) -> i64 {
@@ -81,7 +81,7 @@ pub(crate) async fn members(
 
 fn member(row: &Row) -> Result<Member, Fault> {
     let (dead, overdue) = (get::<bool>(row, 4)?, get::<bool>(row, 5)?);
-    // There is no proof that a process elsewhere has ended.
+    // The end of a process on another machine cannot be proven.
     let state = match (dead, overdue) {
         (true, _) => MemberState::Dead,
         (false, true) => MemberState::Overdue,

@@ -20,45 +20,47 @@
 //! # }
 //! ```
 //!
-//! # How it works
+//! # Design
 //!
-//! - The tables are in a schema of their own, `dactor` by default: `members`, `directory` and `state`.
-//! - A claim, an open, a renewal, an eviction is one statement, which decides under the lock of the row that it changes. A
-//!   death is a recorded fact on the row that renewals update. The generation is the row's own plus one.
-//! - Saves have a connection of their own. All saves that have arrived go into one statement (`unnest`), up to 512, without
-//!   waiting for more. A save that is refused does not affect the others. A lone save is a plain `UPDATE`.
-//! - Renewals have another connection, so that no save delays them. Lease times are on the clock of the server.
-//! - Watches look for changes by transaction ids, 20 times in a second, while there is a watch.
-//! - Lost connections are replaced when the next operation needs them. A server that is away, restarts, has no connection
-//!   or no disk space left is an error that is [transient](dactor_engine::StorageError::is_transient).
+//! - The tables `members`, `directory` and `state` are in a separate schema, `dactor` by default.
+//! - Each claim, open, renewal and eviction is one statement, which decides under the lock of the row that it
+//!   changes. A death is recorded in the row that renewals update. A claim increments the generation of its
+//!   row.
+//! - Saves have a dedicated connection. All queued saves, up to 512, are written by one statement (`unnest`),
+//!   without waiting for more. A refused save does not affect the others. A single save is a plain `UPDATE`.
+//! - Renewals have a dedicated connection, so that saves do not delay them. Lease times are on the clock of
+//!   the server.
+//! - Watches poll for changes by transaction id, 20 times per second, while a watch is open.
+//! - A lost connection is replaced by the next operation. An unreachable or restarting server, or one without
+//!   free connections or disk space, is a [transient](dactor_engine::StorageError::is_transient) error.
 //!
 //! # SQL of the application
 //!
-//! [`save_with`](dactor_engine::FencedSql::save_with) commits statements of the application with a save. Several such saves
-//! share a transaction, whose statements are sent at once; if one of them is refused, fails, or waits for a lock for
-//! 100 ms, each gets a transaction of its own. An argument is sent as the type that its parameter has: a text can be a
-//! `uuid`, a `timestamptz` or a `jsonb`. [`Postgres::under_fence`] is a transaction for statements that depend on each
-//! other. Neither can write the tables of the engine, end the transaction, or change the session. Unqualified names of
-//! tables are found by the `search_path` of the role, the database, or the connection string
-//! (`?options=-csearch_path%3Dname`).
+//! [`save_with`](dactor_engine::FencedSql::save_with) commits statements of the application with a save.
+//! Several such saves share a transaction, whose statements are pipelined; if one of them is refused, fails,
+//! or waits for a lock for 100 ms, each save gets its own transaction. An argument is sent as the type of its
+//! parameter: text can be a `uuid`, a `timestamptz` or a `jsonb`. [`Postgres::under_fence`] is a transaction
+//! for statements that depend on each other. Neither can write the tables of the engine, end the transaction,
+//! or change the session. Unqualified table names are resolved by the `search_path` of the role, the
+//! database, or the connection string (`?options=-csearch_path%3Dname`).
 //!
-//! # What the server must be
+//! # Server requirements
 //!
-//! PostgreSQL 13 or newer, with a database in UTF-8. The engine sets `synchronous_commit = on` for its sessions, unless it
-//! is `remote_apply`, so that a save is on the disk of the server when it returns.
+//! PostgreSQL 13 or newer, with a UTF-8 database. The engine sets `synchronous_commit = on` for its sessions,
+//! unless it is `remote_apply`, so that a save is on the disk of the server when it returns.
 //!
 //! **A failover to an asynchronous standby loses acknowledged writes**, and with them generations and fences: an old owner
 //! could write again. Use synchronous replication (`synchronous_standby_names`), or keep all nodes stopped until the new
 //! primary is known to have everything.
 //!
-//! A connection pooler must keep the session of a connection (`pool_mode = session` of PgBouncer), because of prepared
+//! A connection pooler must use session pooling (`pool_mode = session` of PgBouncer), because of prepared
 //! statements.
 //!
-//! Connections are not encrypted, unless the feature `tls` is enabled and `PostgresBuilder::tls` has a configuration. A
-//! connection string with `sslmode=require` is refused without it.
+//! Connections are not encrypted, unless the feature `tls` is enabled and `PostgresBuilder::tls` is called.
+//! Without it, a connection string with `sslmode=require` is refused.
 //!
-//! The operations need a tokio runtime with its timer enabled. Connections live on the runtime on which the database was
-//! opened.
+//! Operations need a tokio runtime with its timer enabled. Connection tasks run on the runtime on which the
+//! database was opened.
 
 mod builder;
 mod connection;

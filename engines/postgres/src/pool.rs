@@ -7,10 +7,10 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use crate::connection::{Connection, Connector, Purpose};
 use crate::error::Fault;
 
-/// Connections for one purpose. They are made when they are needed, and again after they were lost.
+/// A connection pool for one purpose. Connects on demand, and reconnects after a loss.
 ///
-/// A pool of the usual kind would hide whether a statement had been sent when its connection was lost, on which the
-/// answer to a write depends.
+/// A general-purpose pool would hide whether a statement was already sent when its connection was lost. The
+/// outcome of a write depends on that.
 #[derive(Debug)]
 pub(crate) struct Pool {
     connector: Arc<Connector>,
@@ -58,7 +58,7 @@ impl Pool {
         None
     }
 
-    /// Adds a connection that was made elsewhere.
+    /// Adds an existing connection.
     pub(crate) fn add(&self, connection: Connection) {
         let mut idle = self.idle();
         if idle.len() < self.size {
@@ -67,13 +67,13 @@ impl Pool {
     }
 }
 
-/// A connection of a pool, which goes back to it.
+/// A pooled connection, which returns to its pool when dropped.
 #[derive(Debug)]
 pub(crate) struct Pooled<'a> {
     pool: &'a Pool,
-    /// `None` only while it is dropped.
+    /// `None` only during drop.
     connection: Option<Connection>,
-    // Given back after the connection.
+    // Released after the connection.
     _permit: SemaphorePermit<'a>,
 }
 

@@ -1,4 +1,4 @@
-//! Requests that wait for a task, which takes them in batches.
+//! The request queue of a task that processes batches.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
@@ -8,22 +8,22 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::error::Fault;
 
-/// Requests that wait before their senders wait.
+/// The capacity of the queue, in requests.
 const QUEUE: usize = 4096;
 
-/// The most bytes in a batch, unless a single request has more.
+/// The maximum size of a batch in bytes, unless a single request is larger.
 const BATCH_BYTES: usize = 8 << 20;
 
 /// A request that can be in a batch.
 pub(crate) trait Entry {
-    /// The entity: a batch has one request for it.
+    /// The entity: a batch contains at most one request for it.
     fn id(&self) -> &EntityId;
 
-    /// Its bytes.
+    /// The size in bytes.
     fn length(&self) -> usize;
 }
 
-/// A request, and where its answer goes.
+/// A request with its response channel.
 #[derive(Debug)]
 pub(crate) struct Item<T> {
     pub(crate) entry: T,
@@ -44,10 +44,10 @@ pub(crate) struct Requests<T> {
     limit: Duration,
 }
 
-/// A queue with batches of at most this many requests, for a task that needs up to `timeout` for a batch.
+/// A queue with at most `batch` requests in a batch, for a task that needs up to `timeout` for a batch.
 pub(crate) fn queue<T>(batch: usize, timeout: Duration) -> (Requests<T>, Batches<T>) {
     let (sender, receiver) = mpsc::channel(QUEUE);
-    // Long enough for the batch before and for its own.
+    // Long enough for the current batch and the next one.
     let limit = 2 * timeout + Duration::from_secs(2);
     (Requests { queue: sender, limit }, Batches { queue: receiver, batch, waiting: VecDeque::new() })
 }
@@ -80,12 +80,13 @@ impl<T> Requests<T> {
 pub(crate) struct Batches<T> {
     queue: mpsc::Receiver<Item<T>>,
     batch: usize,
-    /// Requests for the next batch, because their entities are in this one.
+    /// Requests deferred to the next batch, because their entities are in this one.
     waiting: VecDeque<Item<T>>,
 }
 
 impl<T: Entry> Batches<T> {
-    /// All requests that have arrived, each entity once. No delay: the batch in progress was the time to gather them.
+    /// Takes all queued requests, at most one for each entity. Does not wait for more: they were gathered
+    /// while the last batch was running.
     pub(crate) async fn next(&mut self) -> Option<Vec<Item<T>>> {
         let mut arrived = std::mem::take(&mut self.waiting);
         if arrived.is_empty() {
@@ -99,7 +100,7 @@ impl<T: Entry> Batches<T> {
         }
         let (mut batch, mut entities, mut bytes) = (Vec::with_capacity(arrived.len()), HashSet::new(), 0);
         for item in arrived {
-            // Its caller has given up.
+            // The caller has given up.
             if item.answer.is_closed() {
                 continue;
             }

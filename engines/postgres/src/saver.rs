@@ -1,4 +1,4 @@
-//! The task that saves: all saves that have arrived go into one statement.
+//! The task that saves: writes all queued saves with one statement.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use crate::queue::{Batches, Entry, Item};
 use crate::statements::Statements;
 use crate::values::{Uuid, etag, generation, int8, number};
 
-/// How often a save is repeated that met a change between its refusal and the look at the reason.
+/// How often a save is retried when the row changed between the refusal and the lookup of its reason.
 const ATTEMPTS: usize = 5;
 
 /// The fence and the etag of a state.
 type FenceRow = (Generation, Option<Etag>);
 
-/// A save, or without a body a clear.
+/// A save; a clear if it has no body.
 #[derive(Debug, Clone)]
 pub(crate) struct Save {
     pub(crate) id: EntityId,
@@ -40,7 +40,7 @@ impl Entry for Save {
 }
 
 impl Save {
-    /// Why the row, as it is now, refuses the save. `None` if it would accept it.
+    /// Why the current row refuses the save; `None` if it would accept it.
     pub(crate) fn refusal(&self, row: Option<&FenceRow>) -> Option<Fault> {
         match decide::save(row.copied(), self.generation, self.read) {
             Ok(()) => None,
@@ -88,7 +88,7 @@ impl Saver {
                     }
                     return;
                 }
-                // A deadlock, or a value that the server refuses: it concerns one of them.
+                // A deadlock or a rejected value: caused by one of the saves.
                 Err(fault) if fault.was_rolled_back() => {}
                 Err(fault) => return batch.into_iter().for_each(|item| item.answer(Err(fault.clone()))),
             }
@@ -103,7 +103,7 @@ impl Saver {
         }
     }
 
-    /// Saves in one statement. `None` for a refused save whose row would be accepted now.
+    /// Saves in one statement. `None` for a refused save that the row would accept now.
     async fn save_many(
         &self,
         connection: &mut Connection,
@@ -134,7 +134,7 @@ impl Saver {
         if rows.len() == batch.len() {
             return Ok(answers);
         }
-        // The others are committed, whatever happens to this look.
+        // The other saves are committed, even if this lookup fails.
         let keys: Parameters<'_> = &[&namespaces, &types, &keys];
         let stored = connection.query(&self.statements.stored, keys, Effect::Read).await;
         let found = match stored.and_then(|rows| found(&rows, batch.len())) {
@@ -155,7 +155,7 @@ impl Saver {
     }
 }
 
-/// The rows of a batch as they are now.
+/// The current rows of a batch.
 fn found(rows: &[Row], length: usize) -> Result<Vec<Option<FenceRow>>, Fault> {
     let mut found = vec![None; length];
     for row in rows {
@@ -166,13 +166,13 @@ fn found(rows: &[Row], length: usize) -> Result<Vec<Option<FenceRow>>, Fault> {
     Ok(found)
 }
 
-/// The position in the arrays that a row is of. `WITH ORDINALITY` counts from one.
+/// The array position of a row. `WITH ORDINALITY` counts from one.
 fn position(row: &Row) -> Result<usize, Fault> {
     let number = number(row, 0)?;
     Ok(usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1))
 }
 
-/// Saves by a statement of its own.
+/// Saves with a single statement.
 async fn save_one(connection: &mut Connection, statements: &Statements, save: &Save) -> Result<(), Fault> {
     let Save { id, generation: fence, read, new, body } = save;
     let (read, new, fence) = (read.map(Uuid::from), Uuid::from(*new), int8(fence.get()));

@@ -1,10 +1,10 @@
-//! The tables, and their versions.
+//! The tables and their migrations.
 
 use tokio_postgres::Client;
 
 use crate::OpenError;
 
-/// The statements that lead from each version to the next. The version of a schema is their number.
+/// The migrations from each version to the next. The schema version is their number.
 ///
 /// Rows of the directory are never deleted, and a cleared state keeps its row: they carry generation and fence. `change`
 /// is the transaction that changed a placement. Half of a page of `state` is kept free, so that a save stays on its page
@@ -36,19 +36,19 @@ const MIGRATIONS: &[&str] = &["
         WHEN (current_setting('dactor.application', true) = 'on') EXECUTE FUNCTION @.refuse();
 "];
 
-/// The newest version.
+/// The latest version.
 pub(crate) fn known() -> i32 {
     i32::try_from(MIGRATIONS.len()).unwrap_or(i32::MAX)
 }
 
-/// A name as SQL text.
+/// Quotes a name for SQL.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Creates the tables or brings them up to date.
+/// Creates or migrates the tables.
 pub(crate) async fn migrate(client: &mut Client, schema: &str) -> Result<(), OpenError> {
-    // Without a lock and without the right to create anything, if all is there.
+    // An up-to-date schema needs neither a lock nor the privilege to create anything.
     if version(client, schema).await? == Some(known()) {
         return Ok(());
     }
@@ -59,7 +59,7 @@ pub(crate) async fn migrate(client: &mut Client, schema: &str) -> Result<(), Ope
     let name = quoted(schema);
     let mut script = String::new();
     if found.is_none() {
-        // `IF NOT EXISTS` alone would need the right to create schemas.
+        // `IF NOT EXISTS` alone would need the privilege to create schemas.
         let exists = "SELECT FROM pg_namespace WHERE nspname = $1";
         if transaction.query(exists, &[&schema]).await.map_err(OpenError::sql)?.is_empty() {
             script.push_str("CREATE SCHEMA @;");

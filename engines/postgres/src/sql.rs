@@ -1,4 +1,4 @@
-//! Statements of the application: what they may be, and their values.
+//! Validation of the application's statements, and conversion of their values.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -41,10 +41,10 @@ const REFUSED: [&str; 26] = [
     "IMPORT",
 ];
 
-/// The statements that are queries.
+/// Statements that are queries.
 const QUERIES: [&str; 6] = ["SELECT", "WITH", "VALUES", "TABLE", "SHOW", "EXPLAIN"];
 
-/// Refuses a statement that must not run in the transaction of a save.
+/// Rejects a statement that must not run in the transaction of a save.
 pub(crate) fn check_statement(sql: &str) -> Result<(), Fault> {
     let word = first_word(sql);
     if word.is_empty() {
@@ -56,7 +56,7 @@ pub(crate) fn check_statement(sql: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Refuses a statement that is not a query.
+/// Rejects a statement that is not a query.
 pub(crate) fn check_query(sql: &str) -> Result<(), Fault> {
     let word = first_word(sql);
     if QUERIES.contains(&&*word) {
@@ -65,7 +65,7 @@ pub(crate) fn check_query(sql: &str) -> Result<(), Fault> {
     Err(Fault::new(ErrorKind::Statement, format!("{word:?} does not begin a query")))
 }
 
-/// The first word of a statement, in capitals, after spaces, comments and parentheses.
+/// The first keyword of a statement in upper case, after whitespace, comments and parentheses.
 fn first_word(sql: &str) -> String {
     let mut rest = sql;
     loop {
@@ -84,7 +84,7 @@ fn first_word(sql: &str) -> String {
         .to_ascii_uppercase()
 }
 
-/// Comments of PostgreSQL nest.
+/// Skips a comment; comments nest in PostgreSQL.
 fn after_comment(text: &str) -> &str {
     let (mut depth, mut at) = (0_usize, 0);
     let bytes = text.as_bytes();
@@ -101,7 +101,7 @@ fn after_comment(text: &str) -> &str {
     ""
 }
 
-/// The arguments of a prepared statement: as many as it has parameters.
+/// The arguments of a prepared statement; checks that their number matches its parameters.
 pub(crate) fn arguments<'a>(statement: &Statement, args: &'a [Value]) -> Result<Vec<Argument<'a>>, Fault> {
     let expected = statement.params().len();
     if expected != args.len() {
@@ -111,15 +111,15 @@ pub(crate) fn arguments<'a>(statement: &Statement, args: &'a [Value]) -> Result<
     Ok(args.iter().map(Argument).collect())
 }
 
-/// A value as an argument of whatever type the parameter has.
+/// A value as an argument, converted to the type of the parameter.
 #[derive(Debug)]
 pub(crate) struct Argument<'a>(&'a Value);
 
-/// How a value is sent.
+/// The wire format of a value.
 enum Encoding {
     Null,
     Binary(Vec<u8>),
-    /// As the text that the type reads.
+    /// Text, which the server parses.
     Text(String),
 }
 
@@ -141,7 +141,7 @@ impl Argument<'_> {
     }
 }
 
-/// The shortest text that is read back as the same number.
+/// The shortest text that parses to the same number.
 fn real(value: f64) -> String {
     match value {
         value if value.is_nan() => "NaN".into(),
@@ -175,7 +175,7 @@ impl ToSql for Argument<'_> {
     to_sql_checked!();
 }
 
-/// The type below a domain.
+/// The base type of a domain.
 fn underlying(mut of: &Type) -> &Type {
     while let Kind::Domain(base) = of.kind() {
         of = base;
@@ -226,7 +226,7 @@ impl<'a> FromSql<'a> for Raw {
             | Type::UNKNOWN
             | Type::JSON
             | Type::XML => text(raw)?,
-            // After the number of its format.
+            // Skips the format version.
             Type::JSONB => text(raw.get(1..).unwrap_or_default())?,
             _ if matches!(ty.kind(), Kind::Enum(_)) => text(raw)?,
             Type::VOID => Value::Null,
@@ -252,7 +252,8 @@ fn uuid(raw: &[u8]) -> Result<Value, Box<dyn Error + Sync + Send>> {
     Ok(Value::Text([&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")))
 }
 
-/// A `numeric`, as `sum` of integers is: an integer if it is one, otherwise the nearest floating-point number.
+/// A `numeric`, for example the `sum` of integers: an integer if it has no fraction, otherwise the nearest
+/// floating-point number.
 fn numeric(raw: &[u8]) -> Result<Value, Box<dyn Error + Sync + Send>> {
     let words: Vec<i16> = raw.chunks_exact(2).map(|word| i16::from_be_bytes([word[0], word[1]])).collect();
     let [_, weight, sign, _, digits @ ..] = &words[..] else {
@@ -264,7 +265,7 @@ fn numeric(raw: &[u8]) -> Result<Value, Box<dyn Error + Sync + Send>> {
         0xF000 => return Ok(Value::Real(f64::NEG_INFINITY)),
         _ => {}
     }
-    // Groups of four decimal digits; the first has the weight 10000 to this power.
+    // Base-10000 digits; `weight` is the exponent of the first.
     let (weight, last) = (i32::from(*weight), i32::try_from(digits.len())? - 1);
     let group = |power: i32| {
         usize::try_from(weight - power).ok().and_then(|index| digits.get(index)).copied().unwrap_or(0)
@@ -280,7 +281,7 @@ fn numeric(raw: &[u8]) -> Result<Value, Box<dyn Error + Sync + Send>> {
     Ok(Value::Real(format!("{sign}{integer}.{fraction}0").parse()?))
 }
 
-/// Runs a query of the application on a connection that cannot write.
+/// Runs a query of the application on a read-only connection.
 pub(crate) async fn query(connection: &mut Connection, sql: &str, args: &[Value]) -> Result<Vec<Row>, Fault> {
     let named = |fault: Fault| match fault.kind() {
         ErrorKind::Statement => fault.in_statement(FailedStatement::new(0, sql)),
@@ -308,7 +309,7 @@ pub(crate) async fn query(connection: &mut Connection, sql: &str, args: &[Value]
     rows(prepared.columns(), &found).map_err(named)
 }
 
-/// The statement of a save that failed.
+/// The failed statement of a save.
 pub(crate) fn failed(index: usize, statement: &dactor_engine::Statement) -> FailedStatement {
     FailedStatement::new(index, &*statement.sql)
 }

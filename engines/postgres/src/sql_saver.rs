@@ -1,4 +1,4 @@
-//! The task that saves with statements of the application.
+//! The task for saves with statements of the application.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use crate::transaction::{Failure, SaveWith, save_alone, save_together};
 #[derive(Debug)]
 pub(crate) struct SqlSaver {
     pub(crate) batches: Batches<SaveWith>,
-    /// A connection of its own, for transactions with several saves.
+    /// A dedicated connection, for transactions with several saves.
     pub(crate) own: Pool,
-    /// The connections for saves with a transaction of their own.
+    /// The pool for saves with their own transactions.
     pub(crate) shared: Arc<Pool>,
     pub(crate) statements: Arc<Statements>,
     pub(crate) runtime: Handle,
@@ -41,7 +41,8 @@ impl SqlSaver {
             Err(Failure::All(fault)) => {
                 batch.into_iter().for_each(|item| item.answer(Err(fault.clone())));
             }
-            // One of them was refused or failed: not on this connection, so that the next ones need not wait for it.
+            // One save was refused or failed. Retried on other connections, so that the next batch does not
+            // wait.
             Err(Failure::Of) => batch.into_iter().for_each(|item| self.alone(item)),
         }
     }

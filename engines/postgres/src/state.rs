@@ -1,4 +1,4 @@
-//! Opening and reading states.
+//! Opens and reads states.
 
 use dactor_engine::{ClaimToken, EntityId, ErrorKind, Generation, Opened, Page, Stored};
 

@@ -1,10 +1,10 @@
-//! The statements, each complete in itself: PostgreSQL runs every one of them as a transaction at READ COMMITTED.
+//! The SQL statements. PostgreSQL runs each one as a separate transaction at READ COMMITTED.
 //!
-//! A statement that waits for the lock of a row sees the newest version of that row, but the snapshot of its beginning
-//! everywhere else. So what a decision needs is in the row that it locks, or is a fact that is never taken back: a stale
-//! snapshot can miss a death, and cannot invent one.
+//! A statement that waits for a row lock sees the newest version of that row, but the snapshot from its start
+//! everywhere else. So a decision only depends on the locked row and on monotonic facts: a stale snapshot can
+//! miss a death, but cannot invent one.
 
-/// The texts, with the name of the schema in them.
+/// The SQL texts, with the schema name inserted.
 #[derive(Debug)]
 pub(crate) struct Statements {
     pub(crate) lookup: String,
@@ -31,7 +31,7 @@ pub(crate) struct Statements {
 }
 
 impl Statements {
-    /// `schema` is quoted.
+    /// `schema` must be quoted.
     pub(crate) fn new(schema: &str) -> Self {
         let text = |sql: &str| sql.replace('@', schema);
         Self {
@@ -63,8 +63,9 @@ impl Statements {
 const LOOKUP: &str =
     "SELECT generation, owner, address FROM @.directory WHERE namespace = $1 AND type = $2 AND key = $3";
 
-/// No row: the claim is refused, or repeated. `died` of the owner is monotone; its deadline and the absence of its row
-/// prove nothing. The generation is the row's own plus one: a sequence can grant a lower number after a higher one.
+/// No row: the claim is refused or retried. The owner's `died` is monotonic; its deadline and a missing row
+/// prove nothing. The generation is incremented in its row: a sequence can grant a lower number after a
+/// higher one.
 const CLAIM: &str = "
     INSERT INTO @.directory AS d (namespace, type, key, generation, owner, address, token, change)
     SELECT $1::text, $2::text, $3::text, 1, $4::int8, $5::text, $6::uuid, pg_current_xact_id()
@@ -77,7 +78,7 @@ const CLAIM: &str = "
                 AND EXISTS (SELECT FROM @.members m WHERE m.incarnation = d.owner AND m.died IS NOT NULL))
     RETURNING generation";
 
-/// What a refused claim needs to know: the claimant and, if there is a placement, the placement and its owner.
+/// Finds out why a claim was refused: the claimant and, if there is a placement, the placement and its owner.
 const STANDING: &str = "
     SELECT c.died IS NOT NULL, c.incarnation IS NOT NULL, d.generation, d.owner, d.address, d.token,
         o.incarnation IS NOT NULL, o.died IS NOT NULL
@@ -91,7 +92,7 @@ const RELEASE: &str = "
     WHERE namespace = $1 AND type = $2 AND key = $3 AND generation = $4 AND owner IS NOT NULL
     RETURNING generation";
 
-/// Raises the fence and loads. No row: fenced.
+/// Raises the fence and loads the state. No row: fenced.
 const OPEN: &str = "
     INSERT INTO @.state AS s (namespace, type, key, fence, token) VALUES ($1, $2, $3, $4, $5)
     ON CONFLICT (namespace, type, key) DO UPDATE SET fence = excluded.fence, token = excluded.token
@@ -102,7 +103,7 @@ const READ: &str = "SELECT fence, etag, body FROM @.state WHERE namespace = $1 A
 
 const FENCE: &str = "SELECT fence, etag FROM @.state WHERE namespace = $1 AND type = $2 AND key = $3";
 
-/// Every key is longer than the empty text, and therefore after it.
+/// The empty string sorts before every key.
 const LIST: &str = "
     SELECT key FROM @.state WHERE namespace = $1 AND type = $2 AND key > $3 AND body IS NOT NULL
     ORDER BY key LIMIT $4";
@@ -112,7 +113,7 @@ const SAVE: &str = "
     WHERE namespace = $1 AND type = $2 AND key = $3 AND fence = $4 AND etag IS NOT DISTINCT FROM $5
     RETURNING fence";
 
-/// An entity must not be in it twice: the second save would vanish without an error.
+/// Must not contain an entity twice: the second save would be lost without an error.
 const SAVE_MANY: &str = "
     UPDATE @.state s SET etag = u.new, body = u.body
     FROM unnest($1::text[], $2::text[], $3::text[], $4::int8[], $5::uuid[], $6::uuid[], $7::bytea[])
@@ -121,14 +122,14 @@ const SAVE_MANY: &str = "
         AND s.etag IS NOT DISTINCT FROM u.read
     RETURNING u.number";
 
-/// Keeps the fence from being raised until the end of the transaction.
+/// Locks the fence until the end of the transaction.
 const SHARE: &str = "
     SELECT fence FROM @.state WHERE namespace = $1 AND type = $2 AND key = $3 AND fence = $4 FOR SHARE";
 
-/// What follows in the transaction is of the application, and cannot write the tables of the engine.
+/// Marks the rest of the transaction as the application's, which cannot write the tables of the engine.
 pub(crate) const APPLICATION: &str = "SELECT set_config('dactor.application', 'on', true)";
 
-/// The fences and etags of states that were not saved.
+/// The fences and etags of refused saves.
 const STORED: &str = "
     SELECT u.number, s.fence, s.etag
     FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS u (namespace, type, key, number)
@@ -142,7 +143,8 @@ const JOIN: &str = "
         WHERE m.died IS NULL AND m.deadline > clock_timestamp()
     RETURNING renewals";
 
-/// `clock_timestamp` is evaluated again after a wait for the row; `now` would be the begin of the transaction.
+/// `clock_timestamp` is evaluated again after waiting for the row lock; `now` would be the start of the
+/// transaction.
 const RENEW: &str = "
     UPDATE @.members
     SET deadline = clock_timestamp() + ttl * interval '1 microsecond', renewals = renewals + 1
@@ -165,16 +167,16 @@ const MEMBERS: &str = "
         greatest(0, (extract(epoch FROM deadline - clock_timestamp()) * 1000000)::int8)
     FROM @.members WHERE namespace = $1 ORDER BY incarnation";
 
-/// A claim of the dead node may still be on its way, with a snapshot from before its death. Statements are limited to a
-/// fraction of this hour.
+/// A claim of the dead node may still be in flight, with a snapshot from before its death. The statement
+/// timeout is a fraction of this hour.
 const PRUNE: &str = "
     DELETE FROM @.members m WHERE died < clock_timestamp() - interval '1 hour'
         AND NOT EXISTS (SELECT FROM @.directory d WHERE d.owner = m.incarnation)
     RETURNING incarnation";
 
-/// The placements that transactions from `$1` on have changed, and the first transaction that is not finished: all
-/// before it are visible. One row without a placement if there is none. A transaction beyond the snapshot is of another
-/// server, from which the database was restored.
+/// The placements changed by transactions from `$1` on, and the first unfinished transaction: all
+/// transactions before it are visible. One row without a placement if there are no changes. A transaction
+/// beyond the snapshot belongs to another server, from which the database was restored.
 const PLACED_SINCE: &str = "
     SELECT pg_snapshot_xmin(s.now)::text, d.change >= pg_snapshot_xmin(s.now), d.namespace, d.type, d.key,
         d.generation, d.owner, d.address

@@ -1,4 +1,4 @@
-//! TLS by rustls.
+//! TLS with rustls.
 
 use std::error::Error;
 use std::fmt;
@@ -16,7 +16,8 @@ use tokio_rustls::TlsConnector;
 
 use crate::OpenError;
 
-/// A configuration for [`PostgresBuilder::tls`](crate::PostgresBuilder::tls) that trusts these certificates, in PEM.
+/// A configuration for [`PostgresBuilder::tls`](crate::PostgresBuilder::tls) that trusts these PEM
+/// certificates.
 pub fn trusted_roots(pem: &[u8]) -> Result<Arc<ClientConfig>, OpenError> {
     let invalid =
         |error: &dyn fmt::Display| OpenError::Tls(format!("the certificates are not valid: {error}"));
@@ -35,7 +36,7 @@ pub fn trusted_roots(pem: &[u8]) -> Result<Arc<ClientConfig>, OpenError> {
     Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
 }
 
-/// Makes encrypted connections.
+/// Connects with TLS.
 #[derive(Clone)]
 pub(crate) struct Tls {
     config: Arc<ClientConfig>,
@@ -59,7 +60,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for T
     }
 }
 
-/// The server whose certificate is expected.
+/// The expected server name.
 pub(crate) struct Host {
     config: Arc<ClientConfig>,
     name: ServerName<'static>,

@@ -1,7 +1,8 @@
 //! Saves with statements of the application.
 //!
-//! Several of them share a transaction: all statements are sent at once, and the commit after all answers are as expected.
-//! Otherwise the transaction is rolled back, and each save has one of its own.
+//! Several saves share a transaction: all statements are pipelined, and the commit is sent after all
+//! responses are as expected. Otherwise the transaction is rolled back, and each save gets its own
+//! transaction.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -19,8 +20,8 @@ use crate::sql::{Argument, arguments, check_statement, failed};
 use crate::statements::{APPLICATION, Statements};
 use crate::values::{Uuid, etag, generation, int8};
 
-/// How long statements of several saves may wait for a lock, before each save gets a transaction of its own: a row that
-/// another session has locked must not delay them all.
+/// The lock timeout of a shared transaction, after which each save gets its own: a row locked by another
+/// session must not delay all of them.
 const SHARED_LOCK_TIMEOUT: &str = "SELECT set_config('lock_timeout', '100ms', true)";
 
 /// A save with its statements.
@@ -43,13 +44,13 @@ impl Entry for SaveWith {
 /// Why a transaction was not committed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// One of the saves was refused, or one of their statements failed, and everything was rolled back.
+    /// One save was refused or one of its statements failed, and the transaction was rolled back.
     Of,
-    /// The connection failed or the commit is unknown.
+    /// The connection failed, or the outcome of the commit is unknown.
     All(Fault),
 }
 
-/// Refuses statements that must not run, before anything is sent.
+/// Rejects invalid statements before anything is sent.
 pub(crate) fn check(also: &[Statement]) -> Result<(), Fault> {
     for (index, statement) in also.iter().enumerate() {
         check_statement(&statement.sql).map_err(|fault| fault.in_statement(failed(index, statement)))?;
@@ -57,14 +58,14 @@ pub(crate) fn check(also: &[Statement]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A statement that is ready to be sent.
+/// A prepared statement with its parameters.
 struct Step<'a> {
     prepared: tokio_postgres::Statement,
     arguments: Vec<Argument<'a>>,
     expected: Option<u64>,
 }
 
-/// Saves in one transaction. The entities differ.
+/// Saves in one transaction. The entities must be distinct.
 pub(crate) async fn save_together(
     connection: &mut Connection,
     statements: &Statements,
@@ -92,18 +93,18 @@ pub(crate) async fn save_together(
         roll_back(connection).await;
         return Err(failure);
     }
-    // A constraint of one of them may be checked at the end.
+    // A deferred constraint of one save may fail at the commit.
     connection.commit().await.map_err(of_answer)
 }
 
-/// Ends the transaction. A connection on which that fails is not used again.
+/// Rolls back the transaction. If that fails, the connection is not reused.
 pub(crate) async fn roll_back(connection: &mut Connection) {
     if connection.run("ROLLBACK", Effect::Read).await.is_ok() {
         connection.settle();
     }
 }
 
-/// Sends everything up to the commit at once, and looks at the answers in order.
+/// Pipelines all statements before the commit, and checks the responses in order.
 async fn send(
     connection: &Connection,
     save: &tokio_postgres::Statement,
@@ -154,7 +155,7 @@ async fn send(
     Ok(())
 }
 
-/// The failure of one save, if the server has answered, and otherwise of all.
+/// The failure of one save if the server responded, otherwise of all.
 fn of_answer(fault: Fault) -> Failure {
     if fault.was_rolled_back() || fault.kind() == ErrorKind::Statement {
         Failure::Of
@@ -173,7 +174,7 @@ fn check_rows(expected: Option<u64>, rows: u64, index: usize, statement: &Statem
     }
 }
 
-/// A request, whose answer may have come when it was sent.
+/// A sent request, whose response may already have arrived.
 struct Sent<F: Future> {
     request: Pin<Box<F>>,
     answer: Option<F::Output>,
@@ -202,7 +203,7 @@ impl<F: Future> Sent<F> {
     }
 }
 
-/// The parameters of the statement that saves.
+/// The parameters of a save statement.
 struct SaveParameters<'a> {
     key: [&'a str; 3],
     fence: i64,
@@ -228,7 +229,8 @@ impl<'a> SaveParameters<'a> {
     }
 }
 
-/// Saves in a transaction of its own, statement by statement: a statement can use a table that the one before it creates.
+/// Saves in a separate transaction, one statement at a time: a statement can use a table created by the
+/// previous one.
 pub(crate) async fn save_alone(
     connection: &mut Connection,
     statements: &Statements,

@@ -1,4 +1,4 @@
-//! Values of the engine in parameters and rows.
+//! Conversion of the engine's values in parameters and rows.
 
 use std::error::Error;
 
@@ -43,12 +43,12 @@ impl<'a> FromSql<'a> for Uuid {
     accepts!(UUID);
 }
 
-/// A number of the engine as PostgreSQL stores it. Generations and incarnations fit.
+/// Converts an unsigned number of the engine. Generations and incarnations fit.
 pub(crate) fn int8(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// A value of a row, of the type that the statement says.
+/// Reads a column of a row.
 pub(crate) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, Fault> {
     row.try_get(column).map_err(|error| Fault::new(ErrorKind::Serialization, error.to_string()))
 }
@@ -77,7 +77,7 @@ pub(crate) fn body(row: &Row, column: usize) -> Result<Option<Bytes>, Fault> {
     Ok(get::<Option<&[u8]>>(row, column)?.map(Bytes::copy_from_slice))
 }
 
-/// A node, with its address in another column. `None` if there is none.
+/// Reads a node, whose address is in another column; `None` for `NULL`.
 pub(crate) fn node(row: &Row, column: usize, address: usize) -> Result<Option<NodeId>, Fault> {
     if get::<Option<i64>>(row, column)?.is_none() {
         return Ok(None);

@@ -1,7 +1,7 @@
-//! Watches: a task that looks for changes of any process.
+//! Watches: a task that polls for changes by any process.
 //!
-//! `LISTEN` would lose what happens while its connection is lost, and `NOTIFY` lets transactions commit one after the
-//! other. The look is by transaction ids instead, and misses nothing.
+//! `LISTEN` would miss changes while its connection is lost, and `NOTIFY` serializes commits. Polling by
+//! transaction id misses nothing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,17 +18,17 @@ use crate::pool::Pool;
 use crate::statements::Statements;
 use crate::values::{generation, get, incarnation, node};
 
-/// The pause between two looks.
+/// The polling interval.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The watching task. It ends when this is dropped.
+/// The watch task, which ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Watcher {
     task: AbortHandle,
 }
 
 impl Watcher {
-    /// Starts the task; changes are reported from when this returns.
+    /// Starts the task. Changes after this returns are reported.
     pub(crate) async fn start(
         runtime: &Handle,
         pool: Pool,
@@ -49,7 +49,7 @@ impl Watcher {
         let task = async move {
             loop {
                 tokio::time::sleep(PAUSE).await;
-                // The server may be away: the next look finds what this one missed.
+                // The server may be unavailable: the next poll finds the missed changes.
                 let _ = looking.look().await;
             }
         };
@@ -68,9 +68,9 @@ struct Looking {
     statements: Arc<Statements>,
     placements: Publisher<PlacementChange>,
     members: Publisher<MemberChange>,
-    /// All transactions before this one were finished at the last look.
+    /// All transactions before this one were finished at the last poll.
     first: String,
-    /// The placements by later transactions that are reported. The next look finds them again.
+    /// Reported placements of later transactions, which the next poll finds again.
     reported: HashMap<EntityId, Placement>,
     known: HashMap<Incarnation, bool>,
 }
@@ -127,7 +127,7 @@ impl Looking {
             let node = NodeId::new(get(row, 1)?, incarnation);
             let change = MemberChange { namespace: get(row, 2)?, node, alive };
             if before.is_none() && !alive {
-                // It joined and died between two looks.
+                // The node joined and died between two polls.
                 self.members.publish(MemberChange { alive: true, ..change.clone() });
             }
             self.members.publish(change);

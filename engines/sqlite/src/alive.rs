@@ -6,7 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use dactor_engine::Incarnation;
 
-/// A locked file for each node of this process. The operating system unlocks it when the process ends, however it ends.
+/// A locked file for each node of this process. The operating system releases the lock when the process ends
+/// for any reason.
 #[derive(Debug)]
 pub(crate) struct AliveLocks {
     directory: PathBuf,
@@ -26,7 +27,7 @@ impl AliveLocks {
         access(&mut self.held.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Locks the file of a node, before the node joins. Returns whether it was not held before.
+    /// Locks the file of a node before the node joins. Returns `false` if the lock was already held.
     pub(crate) fn hold(&self, incarnation: Incarnation) -> io::Result<bool> {
         if self.held(|held| held.contains_key(&incarnation)) {
             return Ok(false);
@@ -37,9 +38,9 @@ impl AliveLocks {
         Ok(true)
     }
 
-    /// Whether the process of a node has ended. Without the file there is no proof.
+    /// Whether the process of a node has ended. A missing file proves nothing.
     pub(crate) fn is_gone(&self, incarnation: Incarnation) -> bool {
-        // A shared lock, so that two processes that look at once do not take each other for the owner.
+        // A shared lock, so that two processes checking at once do not take each other for the owner.
         open(&self.path(incarnation), false).is_ok_and(|file| {
             !matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock | TryLockError::Error(_)))
         })
@@ -48,7 +49,7 @@ impl AliveLocks {
     /// Unlocks and removes the file of a node whose death is recorded.
     pub(crate) fn forget(&self, incarnation: Incarnation) {
         self.held(|held| held.remove(&incarnation));
-        // The file is only of use while the node may be alive.
+        // The file is needed only while the node may be alive.
         let _ = fs::remove_file(self.path(incarnation));
     }
 }

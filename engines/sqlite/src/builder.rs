@@ -6,7 +6,7 @@ use dactor_engine::{BootClock, Clock};
 
 use crate::{OpenError, Sqlite};
 
-/// How to open a database.
+/// Configures and opens a database.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -41,37 +41,39 @@ impl SqliteBuilder {
         }
     }
 
-    /// The most requests in one transaction, at least 1; 256 by default. With 1, each save is a transaction of its own.
+    /// The maximum number of requests in one transaction, at least 1; 256 by default. With 1, each save is a
+    /// transaction of its own.
     pub fn batch(mut self, most: usize) -> Self {
         self.batch = most.max(1);
         self
     }
 
-    /// How long to wait for a lock of another process; 5 s by default.
+    /// The timeout for a lock held by another process; 5 s by default.
     pub fn busy_limit(mut self, limit: Duration) -> Self {
         self.busy_limit = limit;
         self
     }
 
-    /// How long an operation may take; 10 s by default.
+    /// The timeout of an operation; 10 s by default.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// The largest state in bytes; 16 MiB by default.
+    /// The maximum size of a state in bytes; 16 MiB by default.
     pub fn largest_state(mut self, bytes: usize) -> Self {
         self.largest_state = bytes;
         self
     }
 
-    /// Limits `state.db` to this many pages of 4 KiB. A write beyond it fails as on a full disk.
+    /// Limits `state.db` to this many pages of 4 KiB. A write beyond the limit fails as on a full disk.
     pub fn max_pages(mut self, pages: u32) -> Self {
         self.max_pages = Some(pages);
         self
     }
 
-    /// The clock of the leases; the [boot clock](BootClock) by default. All processes need the same one.
+    /// The clock of the leases; the [boot clock](BootClock) by default. All processes must use the same
+    /// clock.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self

@@ -9,16 +9,18 @@ use crate::files::{Files, Header};
 use crate::schema::{LEASE, STATE, Schema};
 use crate::sql::restrict;
 
-/// The pause between two attempts to get a lock of SQLite. Its built-in pauses grow up to 100 ms and let others starve.
+/// The pause between two attempts to lock the database. SQLite's built-in backoff grows to 100 ms and starves
+/// waiting processes.
 const BUSY_PAUSE: Duration = Duration::from_micros(300);
 
-/// The WAL is written back into the database after this many pages.
+/// The number of WAL pages that triggers a checkpoint.
 const CHECKPOINT_PAGES: u32 = 4000;
 
-/// The page cache of the writer, in KiB. With SQLite's 2 MiB, a thousand active states evict each other's pages.
+/// The page cache of the writer, in KiB. With SQLite's default of 2 MiB, a thousand active states evict each
+/// other's pages.
 const CACHE_KIB: i64 = 64 << 10;
 
-/// Opens a connection of the engine to one of its files, which exists.
+/// Opens a connection to an existing file of the engine.
 pub(crate) fn connect(path: &Path, busy_limit: Duration) -> rusqlite::Result<Connection> {
     connect_with(path, busy_limit, OpenFlags::SQLITE_OPEN_READ_WRITE)
 }
@@ -38,7 +40,7 @@ fn connect_with(path: &Path, busy_limit: Duration, flags: OpenFlags) -> rusqlite
     Ok(connection)
 }
 
-/// A connection for reading only.
+/// A read-only connection.
 pub(crate) fn connect_reader(path: &Path, busy_limit: Duration) -> rusqlite::Result<Connection> {
     let mut connection = connect(path, busy_limit)?;
     connection.pragma_update(None, "query_only", true)?;
@@ -70,7 +72,7 @@ pub(crate) fn connect_leases(path: &Path, busy_limit: Duration) -> rusqlite::Res
     Ok(connection)
 }
 
-/// Creates or migrates both files. The caller holds the gate.
+/// Creates or migrates both files. The caller must hold the gate.
 pub(crate) fn create(files: &Files, busy_limit: Duration) -> Result<(), OpenError> {
     let state = header(&files.state, &STATE)?;
     let lease = header(&files.lease, &LEASE)?;
@@ -78,7 +80,7 @@ pub(crate) fn create(files: &Files, busy_limit: Duration) -> Result<(), OpenErro
     if lease == Header::New && state != Header::New {
         return Err(unpaired());
     }
-    // The leases first: then a crash in between leaves a state file that is missing, not one without its pair.
+    // The leases first: a crash in between leaves a missing state file, not one without its pair.
     let pair = create_file(&files.lease, &LEASE, Etag::random().to_bytes(), busy_limit)?;
     if create_file(&files.state, &STATE, pair, busy_limit)? != pair {
         return Err(unpaired());
@@ -97,7 +99,7 @@ fn header(path: &Path, schema: &Schema) -> Result<Header, OpenError> {
     }
 }
 
-/// Creates or migrates a file, and returns the id that it shares with its pair: `pair`, if it is new.
+/// Creates or migrates a file. Returns the id that it shares with its pair; `pair` for a new file.
 fn create_file(
     path: &Path,
     schema: &Schema,
@@ -130,8 +132,8 @@ fn create_file(
     connection.query_row("SELECT id FROM pair", (), |row| row.get(0)).map_err(fail)
 }
 
-/// Brings the schema up to date in one transaction. In a new file this is before WAL, so that the file itself says whose
-/// it is.
+/// Migrates the schema in one transaction. For a new file this precedes WAL, so that the application id is in
+/// the file itself.
 fn migrate(connection: &Connection, schema: &Schema, found: i64, pair: [u8; 16]) -> rusqlite::Result<()> {
     if found == schema.version() {
         return Ok(());

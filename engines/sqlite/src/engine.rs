@@ -23,16 +23,16 @@ use crate::worker::Worker;
 use crate::writer::{StartError, Writer, WriterConfig};
 use crate::{OpenError, SqliteBuilder, reader};
 
-/// Connections for reading.
+/// The number of read connections.
 const READERS: usize = 2;
 
-/// Changes that a slow watch can be behind.
+/// The number of changes buffered for a slow watch.
 const KEPT_CHANGES: usize = 1024;
 
 /// A storage engine on SQLite. Clones share its threads and connections.
 ///
-/// Dropping the last clone closes the database and lets go of the nodes that joined through it: other processes see that
-/// they are [`Gone`](dactor_engine::MemberState::Gone).
+/// Dropping the last clone closes the database and releases the nodes that joined through it: other processes
+/// see them as [`Gone`](dactor_engine::MemberState::Gone).
 #[derive(Clone)]
 pub struct Sqlite {
     inner: Arc<Inner>,
@@ -58,7 +58,7 @@ impl Sqlite {
         Self::builder(path).open()
     }
 
-    /// Settings for a database in this directory.
+    /// Configures the database in this directory.
     pub fn builder(path: impl AsRef<Path>) -> SqliteBuilder {
         SqliteBuilder::new(path.as_ref())
     }
@@ -175,7 +175,7 @@ impl Sqlite {
         }
     }
 
-    /// Starts the watching thread, if it does not run. Blocks for a few reads.
+    /// Starts the watch thread, unless it is running. Blocks for a few reads.
     fn ensure_watcher(&self, namespace: &str) -> Result<(), StorageError> {
         let inner = &*self.inner;
         let mut watcher = inner.watcher.lock().unwrap_or_else(PoisonError::into_inner);
@@ -223,7 +223,7 @@ pub struct Settings {
     pub page_size: i64,
     /// `max_page_count`.
     pub max_page_count: i64,
-    /// `application_id`, which marks the file as one of this crate's.
+    /// `application_id`, which identifies the files of this crate.
     pub application_id: i64,
     /// `user_version`, the version of the schema.
     pub user_version: i64,

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use dactor_engine::{ErrorKind, FailedStatement, Operation, StorageError};
 use rusqlite::ErrorCode;
 
-/// Why a database cannot be opened. Nothing was changed.
+/// Why a database could not be opened. Nothing was changed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {
     /// The path is not a directory.
     NotADirectory(PathBuf),
-    /// A file of the database is a directory or something else.
+    /// A file of the database is not a regular file.
     NotAFile(PathBuf),
     /// The directory or a file of the database is read-only.
     ReadOnly(PathBuf),
@@ -33,7 +33,7 @@ pub enum OpenError {
         path: PathBuf,
         /// The schema version of the file.
         found: i64,
-        /// The newest schema version that this version of the crate knows.
+        /// The newest schema version that this version of the crate supports.
         known: i64,
     },
     /// `lease.db` is missing or belongs to another `state.db`.
@@ -44,21 +44,21 @@ pub enum OpenError {
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// What SQLite reports.
+        /// The error of SQLite.
         source: rusqlite::Error,
     },
-    /// The operating system refused.
+    /// An I/O error.
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What it reports.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// SQLite refused.
+    /// Another error of SQLite.
     Sqlite {
         /// The file.
         path: PathBuf,
-        /// What it reports.
+        /// The error of SQLite.
         source: rusqlite::Error,
     },
 }
@@ -125,7 +125,7 @@ impl Error for OpenError {
     }
 }
 
-/// Why an operation failed, before its name and id are known. Several requests may share one.
+/// An error without operation and id, which are added later. Several requests may share it.
 #[derive(Debug, Clone)]
 pub(crate) struct Fault {
     kind: ErrorKind,
@@ -150,7 +150,7 @@ impl Fault {
         self
     }
 
-    /// The commit failed: it may have reached the disk.
+    /// The commit failed: its outcome is unknown.
     pub(crate) fn into_unknown(self) -> Self {
         Self { kind: ErrorKind::UnknownOutcome, transient: true, ..self }
     }

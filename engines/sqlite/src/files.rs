@@ -17,7 +17,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Creates the directory, and checks what can be checked without opening a file as a database.
+    /// Creates the directory, and runs the checks that need no database connection.
     pub(crate) fn prepare(path: &Path) -> Result<Self, OpenError> {
         if path.exists() && !path.is_dir() {
             return Err(OpenError::NotADirectory(path.to_owned()));
@@ -50,7 +50,7 @@ impl Files {
     }
 }
 
-/// Permissions do not stop a privileged process, but they say what the user wants.
+/// Checks the permissions. They do not restrict a privileged process, but express the user's intent.
 fn writable(path: &Path) -> Result<(), OpenError> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.permissions().readonly() => Err(OpenError::ReadOnly(path.to_owned())),
@@ -60,21 +60,21 @@ fn writable(path: &Path) -> Result<(), OpenError> {
     }
 }
 
-/// What a file is, by its header.
+/// The type of a file, by its header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Header {
     /// Missing or empty.
     New,
     /// A database with this application id.
     Database(u32),
-    /// A database that has to be recovered first.
+    /// A database that must be recovered first.
     Unknown,
-    /// Something else.
+    /// Another file type.
     Other,
 }
 
 impl Header {
-    /// Reads the header, without letting SQLite touch a file that is not ours.
+    /// Reads the header. Does not let SQLite touch a foreign file.
     pub(crate) fn read(path: &Path) -> io::Result<Self> {
         let mut journal = path.as_os_str().to_owned();
         journal.push("-journal");
@@ -104,7 +104,7 @@ impl Header {
     }
 }
 
-/// A lock around each write transaction, which waiting processes get in order.
+/// A lock around each write transaction, granted to waiting processes in FIFO order.
 #[derive(Debug)]
 pub(crate) struct Gate {
     file: File,
@@ -116,13 +116,13 @@ impl Gate {
         Ok(Self { file: options.read(true).write(true).create(true).truncate(false).open(path)? })
     }
 
-    /// Waits for the turn of this process.
+    /// Waits for the lock, in FIFO order.
     pub(crate) fn enter(&self) -> io::Result<GateGuard<'_>> {
         self.file.lock()?;
         Ok(GateGuard(&self.file))
     }
 
-    /// Waits at most this long. Not in order.
+    /// Waits at most this long, without FIFO order.
     pub(crate) fn enter_within(&self, limit: Duration) -> io::Result<Option<GateGuard<'_>>> {
         let start = Instant::now();
         loop {
@@ -138,7 +138,7 @@ impl Gate {
     }
 }
 
-/// Unlocks the gate when it is dropped.
+/// Unlocks the gate when dropped.
 #[derive(Debug)]
 pub(crate) struct GateGuard<'a>(&'a File);
 

@@ -12,10 +12,10 @@ use crate::error::Fault;
 use crate::machine::Machine;
 use crate::requests::incarnation;
 
-/// Tombstones that are kept although their nodes own nothing. They are pruned in bulk.
+/// The number of tombstones kept although their nodes own nothing. They are pruned in bulk.
 const KEPT_TOMBSTONES: i64 = 64;
 
-/// What the operations on leases need besides their connection.
+/// The context of operations on leases.
 #[derive(Debug)]
 pub(crate) struct Leases {
     pub(crate) clock: Arc<dyn Clock>,
@@ -54,7 +54,7 @@ fn nanoseconds(time: Duration) -> i64 {
     i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// A write transaction. An error rolls it back.
+/// Runs a write transaction. An error rolls it back.
 fn transaction<T>(
     connection: &mut Connection,
     body: impl FnOnce(&Connection) -> Result<T, Fault>,
@@ -65,7 +65,7 @@ fn transaction<T>(
     Ok(result)
 }
 
-/// A write transaction that is on the disk when it returns.
+/// Runs a write transaction that is synced to disk when it returns.
 fn synced<T>(
     connection: &mut Connection,
     body: impl FnOnce(&Connection) -> Result<T, Fault>,
@@ -77,7 +77,7 @@ fn synced<T>(
 }
 
 impl Leases {
-    /// Whether there is a proof that the process of the node has ended.
+    /// Whether the process of the node has provably ended.
     fn is_gone(&self, row: &MemberRow) -> bool {
         row.machine.boot != self.machine.boot || self.alive.is_gone(row.node.incarnation())
     }
@@ -89,7 +89,7 @@ impl Leases {
         node: &NodeId,
         ttl: Duration,
     ) -> Result<(), Fault> {
-        // Locked before the row exists, so that a row without a locked file is a proof.
+        // Locked before the row exists, so that a row with an unlocked file is a proof.
         let locked = self.alive.hold(node.incarnation()).map_err(|error| {
             Fault::new(ErrorKind::Unavailable, format!("the file of the node cannot be locked: {error}"))
         })?;
@@ -113,7 +113,8 @@ impl Leases {
         joined
     }
 
-    /// A time namespace shifts the boot clock, so that the deadlines of the others mean nothing.
+    /// Checks that all processes share a time namespace: it shifts the boot clock, which would make the
+    /// deadlines of other processes meaningless.
     fn check_time_namespace(&self, connection: &Connection) -> Result<(), Fault> {
         let sql =
             format!("SELECT {COLUMNS} FROM members WHERE NOT dead AND boot = ?1 AND time_namespace <> ?2");
@@ -154,7 +155,7 @@ impl Leases {
 
     pub(crate) fn renew(&self, connection: &mut Connection, node: &NodeId) -> Result<(), Fault> {
         transaction(connection, |transaction| {
-            // Read under the lock, so that waiting for it counts.
+            // Read under the lock, so that the time spent waiting for it counts.
             let now = self.clock.now();
             let row = MemberRow::find(transaction, node)?;
             if decide::renew(row.as_ref().map(|row| &row.lease), now) {
@@ -211,7 +212,7 @@ impl Leases {
         Ok(rows.map(|row| row.map(member)).collect::<rusqlite::Result<_>>()?)
     }
 
-    /// The dead nodes, if there are so many that they should be pruned.
+    /// The dead nodes, if there are enough of them to prune.
     pub(crate) fn prunable(connection: &Connection) -> Result<Vec<Incarnation>, Fault> {
         let dead: i64 = connection
             .prepare_cached("SELECT count(*) FROM members WHERE dead")?
@@ -224,7 +225,7 @@ impl Leases {
         Ok(statement.query_map((), |row| incarnation(row, 0))?.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// Removes dead nodes that own nothing. A dead node can own nothing new.
+    /// Removes dead nodes that own nothing. A dead node cannot become an owner.
     pub(crate) fn prune(connection: &mut Connection, nodes: &[Incarnation]) -> Result<(), Fault> {
         transaction(connection, |transaction| {
             let mut statement =
@@ -238,7 +239,7 @@ impl Leases {
 }
 
 fn prolong(connection: &Connection, node: &NodeId, now: Duration) -> Result<(), Fault> {
-    // Beyond the range of an integer, SQLite would continue with a floating point number.
+    // Beyond the range of an integer SQLite would switch to floating point.
     let sql =
         "UPDATE members SET deadline = min(?2, 9223372036854775807 - ttl) + ttl, renewals = renewals + 1
         WHERE incarnation = ?1";

@@ -1,6 +1,6 @@
 //! A storage engine for dactor's virtual actors on SQLite, for the processes of one machine.
 //!
-//! [`Sqlite::open`] takes a directory, which it creates if necessary. Several processes may open the same one.
+//! [`Sqlite::open`] opens a directory, and creates it if necessary. Several processes may open the same one.
 //!
 //! ```
 //! use std::time::Duration;
@@ -26,29 +26,31 @@
 //! # }
 //! ```
 //!
-//! # How it works
+//! # Design
 //!
-//! - `state.db` has the directory and the states: WAL, `synchronous=FULL`. One thread writes. It commits all requests that
-//!   have arrived in one transaction, up to 256, without waiting for more, and answers after the commit. A request that is
-//!   refused does not affect the others. A transaction that fails is repeated request by request.
-//! - `lease.db` has the members, so that saves do not delay renewals. Renewals are not synced, because a reboot ends all
-//!   leases. Joins and deaths are.
-//! - `gate` is locked around each write transaction: waiting processes get their turn in order. SQLite's own locks, which
-//!   are taken as well, are not fair.
-//! - Lease times are on the boot clock, which runs during a suspend. A lease of another boot is
-//!   [`Gone`](dactor_engine::MemberState::Gone), and so is one whose process has ended: a process holds a lock on a file
-//!   in `alive` for each of its nodes.
+//! - `state.db` contains the directory and the states: WAL, `synchronous=FULL`. A writer thread commits all
+//!   queued requests, up to 256, in one transaction, without waiting for more, and replies after the commit
+//!   (group commit). A refused request does not affect the others. A failed transaction is retried request by
+//!   request.
+//! - `lease.db` contains the members, so that saves do not delay renewals. Renewals are not synced, because a
+//!   reboot ends all leases. Joins and deaths are synced.
+//! - `gate` is locked around each write transaction and admits waiting processes in FIFO order. SQLite's own
+//!   locks, which are taken as well, are not fair.
+//! - Lease times are on the boot clock, which includes suspended time. A lease from before a reboot is
+//!   [`Gone`](dactor_engine::MemberState::Gone), and so is a lease whose process has ended: a process holds a
+//!   lock on a file in `alive` for each of its nodes.
 //!
 //! # SQL of the application
 //!
-//! Tables of the application are in `state.db` too: [`FencedSql`](dactor_engine::FencedSql). A save with statements is in a
-//! savepoint of its own inside the group commit. The statements cannot end the transaction, and cannot use `PRAGMA`,
-//! `ATTACH`, temporary or virtual tables, or change the tables `directory`, `state` and `pair`.
+//! Tables of the application are in `state.db` too: [`FencedSql`](dactor_engine::FencedSql). A save with
+//! statements runs in a savepoint inside the group commit. The statements cannot end the transaction, and
+//! cannot use `PRAGMA`, `ATTACH`, temporary or virtual tables, or change the tables `directory`, `state` and
+//! `pair`.
 //!
-//! A network file system is refused: neither WAL nor these locks work there. Processes on one machine must be in one
-//! time namespace.
+//! A network file system is refused: neither WAL nor these locks work there. All processes must be in the
+//! same time namespace.
 //!
-//! The operations need a tokio runtime with its timer enabled. An operation that takes longer than
+//! Operations need a tokio runtime with its timer enabled. An operation that takes longer than
 //! [`SqliteBuilder::timeout`] fails, a write with
 //! [`UnknownOutcome`](dactor_engine::ErrorKind::UnknownOutcome).
 

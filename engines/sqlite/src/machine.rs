@@ -1,9 +1,10 @@
-//! What the leases of one machine have in common, and what it must not be.
+//! Identification of the machine's boot, and detection of network file systems.
 
 use std::io;
 use std::path::Path;
 
-/// The boot and the time namespace of this process. Lease times of different ones cannot be compared.
+/// The boot and the time namespace of this process. Lease times are comparable only within the same boot and
+/// namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Machine {
     pub(crate) boot: String,
@@ -18,14 +19,14 @@ impl Machine {
         Self { boot: boot.trim().to_owned(), time_namespace: namespace.to_string_lossy().into_owned() }
     }
 
-    /// Elsewhere leases are on the wall clock, which survives a reboot.
+    /// On other systems leases use the wall clock, which survives a reboot.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn current() -> Self {
         Self { boot: String::new(), time_namespace: String::new() }
     }
 }
 
-/// The type of the network file system that the directory is on, if it is on one.
+/// The type of the directory's file system, if it is a network file system.
 #[cfg(target_os = "linux")]
 pub(crate) fn network_file_system(path: &Path) -> io::Result<Option<&'static str>> {
     let magic = rustix::fs::statfs(path)?.f_type;
@@ -38,7 +39,7 @@ pub(crate) fn network_file_system(_: &Path) -> io::Result<Option<&'static str>> 
     Ok(None)
 }
 
-/// The network file systems of `statfs(2)`.
+/// Network file systems by their `statfs(2)` magic number.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 fn network_type(magic: u64) -> Option<&'static str> {
     Some(match magic {

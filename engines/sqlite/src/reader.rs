@@ -1,4 +1,4 @@
-//! Reading without raising a fence, on connections of their own.
+//! Reads on separate connections, without raising a fence.
 
 use bytes::Bytes;
 use dactor_engine::{EntityId, Page, Placement, Stored};
@@ -32,7 +32,7 @@ pub(crate) fn list(
     after: Option<&str>,
     limit: usize,
 ) -> Result<Page, Fault> {
-    // Every key is longer than the empty text, and therefore after it.
+    // The empty string sorts before every key.
     let sql = "SELECT key FROM state WHERE namespace = ?1 AND type = ?2 AND key > ?3 AND body IS NOT NULL
         ORDER BY key LIMIT ?4";
     let mut statement = state.prepare_cached(sql)?;

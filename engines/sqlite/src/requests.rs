@@ -1,4 +1,4 @@
-//! The statements on `state.db`, each inside the writer's transaction.
+//! The statements on `state.db`, which run in the writer's transaction.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(crate) enum Request {
         generation: Generation,
         token: ClaimToken,
     },
-    /// Without a body it clears the state.
+    /// A save; a clear if it has no body.
     Write {
         id: EntityId,
         generation: Generation,
@@ -41,12 +41,12 @@ pub(crate) enum Request {
         body: Option<Bytes>,
         also: Arc<[Statement]>,
     },
-    /// Which of these nodes own nothing.
+    /// Finds the nodes that own nothing.
     Unowned(Vec<Incarnation>),
     Settings,
 }
 
-/// The answer of the writer, of the variant that belongs to the request.
+/// The reply of the writer; the variant matches the request.
 #[derive(Debug)]
 pub(crate) enum Reply {
     Claimed(Claim),
@@ -70,7 +70,7 @@ impl Request {
         }
     }
 
-    /// Runs the request. The outer error is of SQLite; the inner one refuses the request and changes nothing.
+    /// Runs the request. The outer error is SQLite's; the inner one refuses the request without a change.
     pub(crate) fn execute(
         &self,
         state: &Connection,
@@ -105,7 +105,7 @@ fn claim(
         .and_then(|owner| Ok((owner, standing(node)?)));
     let (owner, claimant) = match standings {
         Ok(standings) => standings,
-        // The transaction on the states is not affected.
+        // The transaction on `state.db` is not affected.
         Err(error) => return Ok(Err(error.into())),
     };
     Ok(match decide::claim(row.as_ref(), owner, claimant, node, token) {
@@ -158,7 +158,7 @@ fn placement(state: &Connection, id: &EntityId) -> rusqlite::Result<Option<Place
     statement.query_row([id.namespace(), id.actor_type(), id.key()], row).optional()
 }
 
-/// The tombstone, never a deadline, decides.
+/// Determined by the tombstone, never by a deadline.
 fn standing(leases: &Connection, namespace: &str, node: Incarnation) -> rusqlite::Result<Standing> {
     let sql = "SELECT dead FROM members WHERE incarnation = ?1 AND namespace = ?2";
     let mut statement = leases.prepare_cached(sql)?;
@@ -215,7 +215,8 @@ fn open(
     Ok(Ok(Reply::Opened(opened)))
 }
 
-/// The condition is in the statement: a save that is applied needs no other. `decide::save` tells why one is not.
+/// The condition is part of the statement, so a successful save needs no other. For a refused save
+/// `decide::save` determines the reason.
 fn write(
     state: &Connection,
     id: &EntityId,
@@ -262,24 +263,24 @@ fn unowned(state: &Connection, nodes: &[Incarnation]) -> rusqlite::Result<Result
     Ok(Ok(Reply::Unowned(unowned)))
 }
 
-/// A generation in a row.
+/// Reads a generation from a row.
 pub(crate) fn generation(row: &Row<'_>, column: usize) -> rusqlite::Result<Generation> {
     let number: u64 = row.get(column)?;
     Generation::new(number).ok_or_else(|| invalid(column))
 }
 
-/// An incarnation in a row.
+/// Reads an incarnation from a row.
 pub(crate) fn incarnation(row: &Row<'_>, column: usize) -> rusqlite::Result<Incarnation> {
     let number: u64 = row.get(column)?;
     Incarnation::new(number).ok_or_else(|| invalid(column))
 }
 
-/// An etag in a row.
+/// Reads an etag from a row.
 pub(crate) fn etag(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Etag>> {
     Ok(row.get::<_, Option<[u8; 16]>>(column)?.map(Etag::from_bytes))
 }
 
-/// A node in a row, with its address in another column.
+/// Reads a node from a row; its address is in another column.
 pub(crate) fn node(row: &Row<'_>, column: usize, address: usize) -> rusqlite::Result<Option<NodeId>> {
     let Some(_) = row.get::<_, Option<u64>>(column)? else { return Ok(None) };
     let incarnation = incarnation(row, column)?;

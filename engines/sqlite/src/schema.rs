@@ -1,11 +1,11 @@
-//! The tables, and their versions.
+//! The tables and their migrations.
 
 /// The schema of one file.
 #[derive(Debug)]
 pub(crate) struct Schema {
-    /// Marks the file as ours.
+    /// Identifies a file of this crate.
     pub(crate) application_id: u32,
-    /// The statements that lead from each version to the next. The version of a file is their number.
+    /// The migrations from each version to the next. The version of a file is their number.
     pub(crate) migrations: &'static [&'static str],
 }
 

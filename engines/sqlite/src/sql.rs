@@ -1,4 +1,4 @@
-//! Statements of the application: what they may do, and how they run.
+//! Authorization and execution of the application's statements.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use rusqlite::{CachedStatement, Connection, ErrorCode, ToSql};
 use crate::error::Fault;
 use crate::requests::Reply;
 
-/// The tables of the engine, which the application does not write.
+/// The tables of the engine, which the application cannot write.
 const OWN: [&str; 3] = ["state", "directory", "pair"];
 
-/// Distinguishes statements of the application from those of the engine in the cache of prepared statements: a statement in
-/// the cache is not authorized again.
+/// Keeps statements of the application apart from those of the engine in the prepared-statement cache: a
+/// cached statement is not authorized again.
 const MARK: &str = "/**/";
 
 thread_local! {
-    /// Each connection has a thread of its own: whether it prepares a statement of the application.
+    /// Whether this thread is preparing a statement of the application. Each connection has its own thread.
     static APPLICATION: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Restricts what statements of the application can do on this connection.
+/// Restricts statements of the application on this connection.
 pub(crate) fn restrict(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.authorizer(Some(|context: AuthContext<'_>| {
         if !APPLICATION.get() || may(&context.action) { Authorization::Allow } else { Authorization::Deny }
@@ -49,12 +49,13 @@ fn may(action: &AuthAction<'_>) -> bool {
         | DropIndex { table_name: table, .. }
         | CreateTrigger { table_name: table, .. }
         | DropTrigger { table_name: table, .. } => !OWN.iter().any(|own| own.eq_ignore_ascii_case(table)),
-        // Transactions, savepoints, pragmas, other files, and what would stay with the connection.
+        // Transactions, savepoints, pragmas, other files, and changes that would persist in the connection.
         _ => false,
     }
 }
 
-/// A save with statements. What is refused or fails is undone, and the transaction of the group goes on.
+/// Saves with statements. A refusal or failure is rolled back to the savepoint; the group's transaction
+/// continues.
 pub(crate) fn save_with(
     state: &Connection,
     save: impl FnOnce() -> rusqlite::Result<Result<Reply, Fault>>,
@@ -66,7 +67,7 @@ pub(crate) fn save_with(
         Ok(reply) => Ok(run_all(state, also)?.map(|()| reply)),
         refused => Ok(refused),
     });
-    // After some errors SQLite has rolled back everything.
+    // Some errors make SQLite roll back the whole transaction.
     if state.is_autocommit() {
         return match outcome {
             Err(error) => Err(error),
@@ -80,13 +81,13 @@ pub(crate) fn save_with(
     outcome
 }
 
-/// A statement such as `INSERT OR ROLLBACK` has ended the transaction of the whole group.
+/// A statement such as `INSERT OR ROLLBACK` ended the transaction of the whole group.
 fn aborted() -> rusqlite::Error {
     let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CONSTRAINT);
     rusqlite::Error::SqliteFailure(code, Some("a statement rolled the transaction back".into()))
 }
 
-/// The outer error is of the database; the inner one of a statement.
+/// Runs all statements. The outer error is the database's; the inner one is a statement's.
 fn run_all(state: &Connection, also: &[Statement]) -> rusqlite::Result<Result<(), Fault>> {
     for (index, statement) in also.iter().enumerate() {
         let failed = || FailedStatement::new(index, &*statement.sql);
@@ -108,7 +109,7 @@ fn run_all(state: &Connection, also: &[Statement]) -> rusqlite::Result<Result<()
     Ok(Ok(()))
 }
 
-/// The number of rows that were changed, or that a query found.
+/// Runs a statement. Returns the number of rows changed, or found by a query.
 fn run_one(state: &Connection, statement: &Statement) -> rusqlite::Result<u64> {
     let mut prepared = prepare(state, &statement.sql, &statement.args)?;
     let is_query = prepared.readonly();
@@ -121,7 +122,8 @@ fn run_one(state: &Connection, statement: &Statement) -> rusqlite::Result<u64> {
     Ok(if is_query { found } else { state.changes() })
 }
 
-/// Prepares a statement with its arguments. SQLite numbers `$2, $1` in the order in which they appear: they are names.
+/// Prepares a statement with its arguments. Parameters are bound by name, because SQLite numbers `$2, $1` in
+/// order of appearance.
 fn prepare<'a>(
     connection: &'a Connection,
     sql: &str,
@@ -164,7 +166,7 @@ impl ToSql for Argument<'_> {
     }
 }
 
-/// Runs a query on a connection for reading.
+/// Runs a query on a read-only connection.
 pub(crate) fn query(connection: &Connection, sql: &str, args: &[Value]) -> Result<Vec<Row>, Fault> {
     let failed = |error: rusqlite::Error| {
         if is_of_statement(&error) {
@@ -201,7 +203,7 @@ fn fault_of(error: &rusqlite::Error) -> Fault {
     Fault::new(ErrorKind::Statement, error.to_string())
 }
 
-/// Whether the statement itself is wrong, or does not fit the tables. Other errors are of the database.
+/// Whether the statement is invalid or does not match the tables. Other errors are caused by the database.
 fn is_of_statement(error: &rusqlite::Error) -> bool {
     use ErrorCode::{
         ApiMisuse, AuthorizationForStatementDenied, ConstraintViolation, ParameterOutOfRange, ReadOnly,

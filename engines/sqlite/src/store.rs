@@ -1,4 +1,4 @@
-//! The states, and SQL of the application beside them.
+//! The state store, and SQL of the application.
 
 use std::sync::Arc;
 

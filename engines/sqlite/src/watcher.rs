@@ -1,4 +1,4 @@
-//! Watches: a thread that looks for commits of any process.
+//! Watches: a thread that polls for commits by any process.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -10,17 +10,17 @@ use rusqlite::{Connection, Row};
 
 use crate::requests::{generation, incarnation, node};
 
-/// The pause between two looks.
+/// The polling interval.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The watching thread. It ends when this is dropped.
+/// The watch thread, which ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Watcher {
     _stop: mpsc::Sender<()>,
 }
 
 impl Watcher {
-    /// Starts the thread; changes are reported from when this returns.
+    /// Starts the thread. Changes after this returns are reported.
     pub(crate) fn start(
         state: Connection,
         leases: Connection,
@@ -37,7 +37,7 @@ impl Watcher {
         let (stop, stopped) = mpsc::channel();
         let body = move || {
             while stopped.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
-                // A lock may be in the way: the next look finds what this one missed.
+                // The database may be locked: the next poll finds the missed changes.
                 let _ = thread.look();
             }
         };
@@ -52,7 +52,7 @@ struct WatcherThread {
     leases: Connection,
     placements: Publisher<PlacementChange>,
     members: Publisher<MemberChange>,
-    /// The versions of the data in both files, at the last complete look.
+    /// The data versions of both files at the last complete poll.
     versions: (Option<i64>, Option<i64>),
     last_change: i64,
     known: HashMap<Incarnation, bool>,
@@ -96,7 +96,7 @@ impl WatcherThread {
                 continue;
             }
             if before.is_none() && !change.alive {
-                // It joined and died between two looks.
+                // The node joined and died between two polls.
                 self.members.publish(MemberChange { alive: true, ..change.clone() });
             }
             self.members.publish(change);
@@ -105,7 +105,7 @@ impl WatcherThread {
     }
 }
 
-/// Changes when another connection has committed.
+/// A number that changes when another connection commits.
 fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.prepare_cached("PRAGMA data_version")?.query_row((), |row| row.get(0))
 }

@@ -9,7 +9,7 @@ use crate::error::Fault;
 
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
-/// A thread with a connection of its own, which runs jobs in order.
+/// A thread with its own connection, which runs jobs in order.
 #[derive(Debug, Clone)]
 pub(crate) struct Worker {
     jobs: mpsc::UnboundedSender<Job>,
@@ -28,7 +28,7 @@ impl Worker {
         Ok(Self { jobs, timeout })
     }
 
-    /// Runs a job. A job that is late fails with `late`, and is not run if it has not begun.
+    /// Runs a job. A job that times out fails with `late`, and is skipped if it has not started.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         late: ErrorKind,
@@ -46,7 +46,7 @@ impl Worker {
     }
 }
 
-/// Waits for an answer.
+/// Waits for the reply, up to a timeout.
 pub(crate) async fn answer_within<T>(
     timeout: Duration,
     answered: oneshot::Receiver<T>,

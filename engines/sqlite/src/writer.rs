@@ -1,4 +1,4 @@
-//! The thread that writes the states: group commit.
+//! The writer thread for states, with group commit.
 
 use std::thread;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use crate::files::{Files, Gate};
 use crate::requests::{Reply, Request};
 use crate::worker::{answer_within, stopped};
 
-/// Requests that wait for the writer before their senders wait.
+/// The capacity of the writer's queue, in requests.
 const QUEUE: usize = 4096;
 
-/// What the writer's thread needs.
+/// The configuration of the writer thread.
 #[derive(Debug)]
 pub(crate) struct WriterConfig {
     pub(crate) files: Files,
@@ -69,7 +69,7 @@ impl Writer {
     }
 }
 
-/// Why the writer did not start.
+/// Why the writer could not start.
 pub(crate) enum StartError {
     Sqlite(rusqlite::Error),
     Thread(std::io::Error),
@@ -97,20 +97,20 @@ struct WriterThread {
     connections: Option<Connections>,
 }
 
-/// Why a transaction has no result.
+/// Why a transaction failed.
 enum Failure {
-    /// It could not begin.
+    /// The transaction could not begin.
     NotBegun(Fault),
-    /// A statement failed, and the transaction was rolled back: nothing was changed.
+    /// A statement failed, and the transaction was rolled back without a change.
     RolledBack(Fault),
-    /// The commit failed: it may have reached the disk.
+    /// The commit failed: its outcome is unknown.
     Unknown(Fault),
 }
 
 impl WriterThread {
     fn run(mut self) {
         while let Some(first) = self.queue.blocking_recv() {
-            // No delay: the commit in progress was the time to gather requests.
+            // Does not wait for more: requests were gathered while the last commit was running.
             let mut batch = Vec::with_capacity(self.queue.len().min(self.config.batch) + 1);
             batch.push(first);
             while batch.len() < self.config.batch {
@@ -119,7 +119,7 @@ impl WriterThread {
                     Err(_) => break,
                 }
             }
-            // Their callers have given up.
+            // The callers have given up.
             batch.retain(|item| !item.answer.is_closed());
             if !batch.is_empty() {
                 self.commit(batch);
@@ -127,7 +127,7 @@ impl WriterThread {
         }
     }
 
-    /// Commits the requests together, or one by one if that fails, and answers them.
+    /// Commits the requests together, or one by one if that fails, and replies.
     fn commit(&mut self, batch: Vec<Item>) {
         match self.transaction(&batch) {
             Ok(replies) => {
@@ -171,11 +171,12 @@ impl WriterThread {
         for item in batch {
             match item.request.execute(state, &connections.leases) {
                 Ok(reply) => replies.push(reply),
-                // The statement had no effect, and the transaction goes on.
+                // The statement had no effect, and the transaction continues.
                 Err(error) if concerns_only_its_request(&error) && !state.is_autocommit() => {
                     replies.push(Err(error.into()));
                 }
-                // Nothing may follow: SQLite may have rolled back, and then every statement is a transaction.
+                // No statement may follow: SQLite may have rolled back, and each further statement would be a
+                // transaction of its own.
                 Err(error) => {
                     if !state.is_autocommit() && run("ROLLBACK").is_err() {
                         self.connections = None;
@@ -186,13 +187,14 @@ impl WriterThread {
         }
         match run("COMMIT") {
             Ok(_) => Ok(replies),
-            // The lock was not granted, and nothing was written.
+            // The lock was not acquired, and nothing was written.
             Err(error) if is_busy(&error) && !state.is_autocommit() && run("ROLLBACK").is_ok() => {
                 Err(Failure::NotBegun(error.into()))
             }
-            // The last frame of a transaction is its commit: a log that could not grow does not have it.
+            // The commit is the last frame of a transaction: a WAL that could not grow does not contain it.
             Err(error) if is_full(&error) && (state.is_autocommit() || run("ROLLBACK").is_ok()) => {
-                // Written back, the log is used again from its beginning. There may be no room for that either.
+                // After a checkpoint the WAL restarts from its beginning. The checkpoint may fail for lack of
+                // space as well.
                 let _ = state.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()));
                 Err(Failure::RolledBack(error.into()))
             }
