@@ -1,4 +1,4 @@
-//! How an actor is activated: claim, open, decode, `activate`, spawn.
+//! Activation of an actor: claim, open, decode, `activate`, spawn.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -24,18 +24,18 @@ use crate::persistent::is_stateless;
 use crate::placement::PlacementDecision;
 use crate::{ActorAddress, Cluster, ClusterError, Persistent, StateError, VirtualActor};
 
-/// What an actor is activated with: see [`VirtualActor::activate`].
+/// The arguments of an activation: see [`VirtualActor::activate`].
 pub struct Activation<A: VirtualActor> {
     core: Arc<ActivationCore>,
     state: Persistent<A::State>,
     entry: Arc<Entry<A>>,
-    /// Made when it is asked for.
+    /// Created on first use.
     myself: OnceLock<ActorRef<A>>,
     cluster: Cluster,
 }
 
 impl<A: VirtualActor> Activation<A> {
-    /// The state. Each call gives a handle to the same one.
+    /// The state. All calls return handles to the same state.
     pub fn state(&self) -> Persistent<A::State> {
         self.state.share()
     }
@@ -45,7 +45,7 @@ impl<A: VirtualActor> Activation<A> {
         self.core.id.key()
     }
 
-    /// Where the actor is being activated.
+    /// The address of the activation.
     pub fn address(&self) -> ActorAddress {
         let id = &self.core.id;
         let id = match ActorId::new(id.namespace(), id.actor_type(), id.key()) {
@@ -77,7 +77,7 @@ impl<A: VirtualActor> fmt::Debug for Activation<A> {
     }
 }
 
-/// Activates the actor, and says so to its entry.
+/// Activates the actor and reports the result to its entry.
 pub(crate) async fn run_activation<A: VirtualActor>(mut guard: ActivationGuard<A>) {
     let (entry, instance) = (guard.entry.clone(), guard.instance);
     let limit = entry.kind.options.activate_within;
@@ -126,7 +126,7 @@ async fn claim<A: VirtualActor>(
     loop {
         match retry(|| directory.claim(id, epoch.node(), token)).await? {
             Claim::Granted(generation) => return Ok(generation),
-            // The owner may be dead, and its death not yet recorded.
+            // The owner may be dead without a recorded death.
             Claim::OwnedElsewhere { .. } if !reaped => {
                 reaped = true;
                 cluster.reap().await;
@@ -184,7 +184,8 @@ async fn spawn<A: VirtualActor>(
         None => spawn_child(parent, actor),
     };
     let key = entry.id.key();
-    // These few cannot be names. Such an activation has a number instead; the virtual actor has its path in any case.
+    // These keys are not valid names: such an activation gets a generated name. The path of the virtual actor
+    // is not affected.
     if !matches!(key, "." | "..") && !key.starts_with('$') {
         spawn = spawn.name(key);
     }
@@ -204,7 +205,7 @@ pub(crate) fn is_activating<A: VirtualActor>(entry: &Entry<A>) -> bool {
     ACTIVATING.get() == ptr::from_ref(entry).addr()
 }
 
-/// Runs the code of `activate`, so that its asks of the same actor are [recognised](is_activating).
+/// Polls the code of `activate`, so that asks of the same actor are [recognised](is_activating).
 async fn activating<A: VirtualActor, T>(entry: &Entry<A>, code: impl Future<Output = T>) -> T {
     let mut code = pin!(code);
     poll_fn(|cx| {
@@ -216,7 +217,7 @@ async fn activating<A: VirtualActor, T>(entry: &Entry<A>, code: impl Future<Outp
     .await
 }
 
-/// The state that was opened. It is made by code of the user's, which may panic.
+/// Decodes the opened state. This runs user code, which may panic.
 fn load<A: VirtualActor>(opened: &Opened) -> Result<A::State, ClusterError> {
     let load = || match &opened.body {
         Some(body) => decode::<A>(body).map_err(ClusterError::State),
@@ -226,7 +227,7 @@ fn load<A: VirtualActor>(opened: &Opened) -> Result<A::State, ClusterError> {
         .unwrap_or_else(|payload| Err(ClusterError::State(StateError::Panicked(panicked(&*payload)))))
 }
 
-/// Runs code of the user's. A panic is a failure.
+/// Runs user code. A panic becomes a failure.
 async fn contained<T, F: Future<Output = Result<T, Failure>>>(
     code: impl FnOnce() -> F,
 ) -> Result<T, Failure> {
@@ -240,10 +241,10 @@ fn panicked(payload: &(dyn Any + Send)) -> Failure {
     Failure::new(format!("it panicked: {}", text.as_deref().unwrap_or("(no text)")))
 }
 
-/// How often an operation that can be repeated is tried.
+/// The maximum number of attempts.
 const ATTEMPTS: u32 = 6;
 
-/// Repeats an operation that failed for now. Claims and opens can be repeated: their token says that they are the same.
+/// Retries an operation after transient errors. Claims and opens are idempotent by their token.
 pub(crate) async fn retry<T, F: Future<Output = Result<T, StorageError>>>(
     operation: impl Fn() -> F,
 ) -> Result<T, StorageError> {
@@ -260,7 +261,7 @@ pub(crate) async fn retry<T, F: Future<Output = Result<T, StorageError>>>(
     operation().await
 }
 
-/// The time until the lease of a node ends.
+/// The remaining time of a node's lease.
 pub(crate) fn remaining(members: &[dactor_engine::Member], node: &NodeId, ttl: Duration) -> Duration {
     let owner = members.iter().find(|member| member.node == *node);
     owner.map_or(ttl, |owner| owner.remaining.max(Duration::from_millis(10)))

@@ -3,14 +3,14 @@ use std::fmt;
 use dactor_core::ActorId;
 use dactor_engine::{Generation, NodeId};
 
-/// Where a virtual actor is active: the actor, the node, and the generation of its ownership.
+/// The location of an active virtual actor: the actor, the node, and the generation of its ownership.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ActorAddress {
     /// The actor.
     pub id: ActorId,
     /// The node.
     pub node: NodeId,
-    /// The generation. A later activation of the actor, wherever it is, has a higher one.
+    /// The generation. A later activation of the actor on any node has a higher one.
     pub generation: Generation,
 }
 

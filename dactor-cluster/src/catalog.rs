@@ -15,18 +15,18 @@ use crate::cluster::Inner;
 use crate::lifecycle::ActivationCore;
 use crate::{ActivationState, DeactivationReason};
 
-/// An entry of the catalog, for an actor of any type.
+/// The type-erased form of a catalog entry.
 pub(crate) trait AnyEntry: Send + Sync {
-    /// Asks this activation to end, if it is still active.
+    /// Ends this activation, if it is still active.
     fn end_instance(&self, instance: u64, how: End, reason: DeactivationReason);
-    /// The node has lost its lease.
+    /// Handles the loss of the node's lease.
     fn lose(&self);
     fn state(&self) -> ActivationState;
     fn cluster(&self) -> &Arc<Inner>;
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 }
 
-/// The actors that are active or about to be. An entry is here from the first message until its activation has ended.
+/// The active and activating actors. An entry exists from the first message until its activation has ended.
 #[derive(Default)]
 pub(crate) struct Catalog {
     entries: DashMap<EntityId, Arc<dyn AnyEntry>>,
@@ -38,7 +38,7 @@ impl Catalog {
         self.entries.get(id).map(|entry| entry.value().clone())
     }
 
-    /// Adds an entry. Another entry of this id that is there comes back.
+    /// Adds an entry. Returns the existing entry of this id, if any.
     pub(crate) fn insert(&self, id: &EntityId, entry: Arc<dyn AnyEntry>) -> Result<(), Arc<dyn AnyEntry>> {
         match self.entries.entry(id.clone()) {
             MapEntry::Occupied(there) if is_same(there.get(), &entry) => Ok(()),
@@ -51,7 +51,7 @@ impl Catalog {
         }
     }
 
-    /// Removes exactly this entry.
+    /// Removes this entry, but not a newer one of the same id.
     pub(crate) fn remove(&self, id: &EntityId, entry: &Arc<dyn AnyEntry>) {
         if self.entries.remove_if(id, |_, there| is_same(there, entry)).is_some() {
             self.count.fetch_sub(1, Ordering::AcqRel);
@@ -62,7 +62,7 @@ impl Catalog {
         self.count.load(Ordering::Acquire)
     }
 
-    /// All entries, in no order.
+    /// All entries, in arbitrary order.
     pub(crate) fn snapshot(&self) -> Vec<Arc<dyn AnyEntry>> {
         self.entries.iter().map(|entry| entry.value().clone()).collect()
     }
@@ -72,19 +72,20 @@ fn is_same(one: &Arc<dyn AnyEntry>, other: &Arc<dyn AnyEntry>) -> bool {
     std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
 }
 
-/// The activations of one type by the time of their last use.
+/// The activations of one type, ordered by last use.
 ///
-/// The heap is lazy: the time of an item may be too early. Before an item counts, it is compared with the true time and
-/// put back. So a message costs a store, and the first item that is up to date is the least recently used.
+/// The heap is lazy: the time of an item may be outdated. The first item is compared with the actual time,
+/// updated and sifted down until it is up to date. So a message costs one store, and the first up-to-date
+/// item is the least recently used.
 ///
-/// An activation that ends leaves its item behind: they are thrown out when there are more of them than others.
+/// Items of ended activations are removed in bulk when the heap has doubled.
 #[derive(Default)]
 pub(crate) struct ByUse(Mutex<Heap>);
 
 #[derive(Default)]
 struct Heap {
     items: BinaryHeap<Reverse<Used>>,
-    /// The size at which those that are gone are thrown out.
+    /// The size at which items of ended activations are removed.
     sweep_at: usize,
 }
 
@@ -108,14 +109,14 @@ impl ByUse {
         heap.items.push(Reverse(Used { time, core: Arc::downgrade(core) }));
     }
 
-    /// When the least recently used one was used.
+    /// The last use of the least recently used activation.
     pub(crate) fn oldest(&self) -> Option<u64> {
         let heap = &mut self.lock().items;
         Self::settle(heap)?;
         heap.peek().map(|Reverse(used)| used.time)
     }
 
-    /// Takes the least recently used one out, if it was not used since `before`.
+    /// Removes the least recently used activation, unless it was used after `before`.
     pub(crate) fn take_oldest(&self, before: u64) -> Option<Arc<ActivationCore>> {
         let heap = &mut self.lock().items;
         let core = Self::settle(heap)?;
@@ -126,7 +127,7 @@ impl ByUse {
         Some(core)
     }
 
-    /// Brings the first item up to date.
+    /// Updates the first item until it has the actual time.
     fn settle(heap: &mut BinaryHeap<Reverse<Used>>) -> Option<Arc<ActivationCore>> {
         loop {
             let mut first = heap.peek_mut()?;
@@ -173,7 +174,7 @@ mod tests {
     use super::*;
     use crate::lease::Epoch;
 
-    /// An activation that was used at this time.
+    /// An activation last used at this time.
     fn used_at(time: u64) -> Arc<ActivationCore> {
         let clock = Arc::new(ManualClock::new());
         clock.advance(Duration::from_nanos(time));
@@ -185,7 +186,7 @@ mod tests {
         Arc::new(ActivationCore::new(name, epoch, &Engine::from(Memory::new()), runtime, entry))
     }
 
-    /// Not zero-sized: entries are compared by their addresses.
+    /// Not zero-sized: entries are compared by address.
     struct NoEntry(#[allow(dead_code)] u8);
 
     impl AnyEntry for NoEntry {
@@ -212,12 +213,12 @@ mod tests {
         let [a, b, c] = [30, 10, 20].map(used_at);
         [&a, &b, &c].into_iter().for_each(|core| by_use.add(core));
         assert_eq!(by_use.oldest(), Some(10));
-        // Used again: the heap does not know it yet.
+        // Used again; the heap is outdated.
         b.last_used.store(25, Ordering::Relaxed);
         assert_eq!(by_use.oldest(), Some(20));
         assert!(by_use.take_oldest(19).is_none(), "it was used since");
         assert!(Arc::ptr_eq(&by_use.take_oldest(20).unwrap(), &c));
-        // Something still knows it.
+        // A strong reference still exists.
         b.set_ended();
         assert_eq!(by_use.oldest(), Some(30), "what has ended does not count");
         drop(b);

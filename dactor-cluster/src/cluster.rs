@@ -30,7 +30,7 @@ pub use builder::ClusterBuilder;
 
 /// The virtual actors of a system, on this node.
 ///
-/// Clones are handles to the same cluster. It ends with its system, or by [`shutdown`](Self::shutdown).
+/// Clones are handles to the same cluster. It ends with its system, or with [`shutdown`](Self::shutdown).
 #[derive(Clone)]
 pub struct Cluster {
     inner: Arc<Inner>,
@@ -43,7 +43,7 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) catalog: Catalog,
     pub(crate) lease: LeaseOptions,
-    /// Counts as long as the runtime of the actors makes progress.
+    /// Incremented while the actors' runtime makes progress.
     pub(crate) progress: AtomicU64,
     types: HashMap<TypeId, Arc<TypeInfo>>,
     roles: BTreeSet<String>,
@@ -51,14 +51,14 @@ pub(crate) struct Inner {
     epoch: RwLock<Arc<Epoch>>,
     reaper: tokio::sync::Mutex<Reaper>,
     closing: AtomicBool,
-    /// The node has left: messages are refused.
+    /// Whether the node has left: messages are refused.
     left: AtomicBool,
     root: OnceLock<ActorRef<Root>>,
-    /// Dropped, it ends the thread of the renewals.
+    /// Ends the renewal thread when dropped.
     renewals: Mutex<Option<mpsc::Sender<()>>>,
 }
 
-/// How the node keeps its lease.
+/// The lease settings of the node.
 #[derive(Debug, Clone)]
 pub(crate) struct LeaseOptions {
     pub(crate) address: String,
@@ -70,12 +70,12 @@ pub(crate) struct LeaseOptions {
 /// A type of virtual actors.
 pub(crate) struct TypeInfo {
     pub(crate) name: &'static str,
-    /// An id of the type, which the others share their namespace and type with.
+    /// An id of the type, which shares its namespace and type with other ids.
     id: EntityId,
     pub(crate) options: TypeOptions,
     pub(crate) parent: OnceLock<ActorRef<TypeParent>>,
     pub(crate) by_use: ByUse,
-    /// A warning about its ids was logged.
+    /// Whether a warning about its ids was logged.
     warned: AtomicBool,
 }
 
@@ -84,12 +84,12 @@ impl Cluster {
         Self { inner }
     }
 
-    /// Starts to configure the virtual actors of a system. The namespace of the cluster is the name of the system.
+    /// Configures the virtual actors of a system. The namespace of the cluster is the name of the system.
     pub fn builder(system: &System) -> ClusterBuilder {
         ClusterBuilder::new(system.clone())
     }
 
-    /// The ref to a virtual actor. Nothing is activated before the first message.
+    /// Returns a ref to a virtual actor. The actor is not activated before the first message.
     ///
     /// # Errors
     ///
@@ -114,12 +114,12 @@ impl Cluster {
         })
     }
 
-    /// How many actors are active here, or about to be.
+    /// The number of active and activating actors on this node.
     pub fn active(&self) -> usize {
         self.inner.catalog.len()
     }
 
-    /// Where the activation of an actor is on this node.
+    /// The state of an actor's activation on this node.
     ///
     /// # Errors
     ///
@@ -142,8 +142,8 @@ impl Cluster {
         !self.inner.is_closing() && self.inner.epoch().check().is_ok()
     }
 
-    /// The keys of the actors of a type that have a stored state, in the order of their bytes: at most `limit`, all of them
-    /// after `after`.
+    /// Lists the keys of the actors of a type that have a stored state, in byte order: at most `limit` keys,
+    /// all after `after`.
     ///
     /// # Errors
     ///
@@ -156,7 +156,8 @@ impl Cluster {
         self.inner.engine.state.list(self.inner.namespace(), A::TYPE, after, limit).await
     }
 
-    /// Reads tables of the application: see [`Persistent::update_with`](crate::Persistent::update_with) for writes.
+    /// Returns a reader for tables of the application. For writes see
+    /// [`Persistent::update_with`](crate::Persistent::update_with).
     ///
     /// # Errors
     ///
@@ -169,7 +170,7 @@ impl Cluster {
         self.inner.engine.sql.clone().map(SqlReader::new).ok_or_else(unsupported)
     }
 
-    /// Deactivates all actors and leaves the cluster. The system goes on.
+    /// Deactivates all actors and leaves the cluster. The system keeps running.
     ///
     /// # Errors
     ///
@@ -208,8 +209,8 @@ impl Inner {
         })
     }
 
-    /// The route of a new ref. It leads to the entry that is active, if there is one: the code of an activation that has ended
-    /// may still know another.
+    /// The route of a new ref. Leads to the active entry, if any: code of an ended activation may still hold
+    /// an older one.
     pub(crate) fn route<A: VirtualActor>(
         &self,
         id: &EntityId,
@@ -251,7 +252,7 @@ impl Inner {
         kind.options.placement.place(id, node, &[here], 0)
     }
 
-    /// An actor was activated: over the cap, the least recently used one is deactivated.
+    /// Registers an activation. Beyond the limit, the least recently used actor is deactivated.
     pub(crate) fn activated(&self, kind: &TypeInfo, core: &Arc<ActivationCore>) {
         kind.by_use.add(core);
         if self.catalog.len() <= self.max_active {
@@ -265,7 +266,7 @@ impl Inner {
         }
     }
 
-    /// Gives the ownership of an actor back, in the background.
+    /// Releases the ownership of an actor in the background.
     pub(crate) fn release(&self, core: &ActivationCore) {
         self.release_generation(core.id.clone(), core.generation);
     }
@@ -294,7 +295,7 @@ impl Inner {
         }
     }
 
-    /// The lease is lost: drops all activations without a final save.
+    /// Handles a lost lease: drops all activations without a final save.
     pub(crate) fn lose(&self, epoch: &Epoch) {
         if !epoch.lose() {
             return;
@@ -305,15 +306,15 @@ impl Inner {
         }
     }
 
-    /// The node leaves, after its activations have ended.
+    /// Leaves the cluster after all activations have ended.
     pub(crate) async fn leave(&self) {
         self.closing.store(true, Ordering::Release);
         drop(self.renewals.lock().unwrap_or_else(PoisonError::into_inner).take());
         let epoch = self.epoch();
         let was_lost = !epoch.lose();
-        // Before the entries are emptied: no message comes behind that.
+        // Set before the entries are drained, so that no message is added afterwards.
         self.left.store(true, Ordering::Release);
-        // Messages that came during the shutdown.
+        // Messages sent during the shutdown.
         for entry in self.catalog.snapshot() {
             entry.lose();
         }

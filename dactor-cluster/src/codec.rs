@@ -1,4 +1,4 @@
-//! How states are stored: a header with the serializer and the version, and the content.
+//! The storage format of states: a header with the serializer and the version, and the content.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use dactor_core::Outcome;
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::{StateError, VirtualActor};
 
-/// How the content of a state is encoded. The choice is stored with each state, so it can be changed at any time.
+/// The serialization format of a state. It is stored with each state, so it can be changed at any time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum StateSerializer {
@@ -67,7 +67,7 @@ impl StateSerializer {
     }
 }
 
-/// A state that an earlier version of the program has stored: see [`VirtualActor::upgrade`].
+/// A state stored by an earlier version of the program: see [`VirtualActor::upgrade`].
 #[derive(Debug, Clone, Copy)]
 pub struct OldState<'a> {
     version: u32,
@@ -76,12 +76,12 @@ pub struct OldState<'a> {
 }
 
 impl<'a> OldState<'a> {
-    /// The [version](VirtualActor::STATE_VERSION) of the program that has stored it.
+    /// The [version](VirtualActor::STATE_VERSION) of the stored state.
     pub fn version(&self) -> u32 {
         self.version
     }
 
-    /// How it is encoded.
+    /// The serialization format.
     pub fn serializer(&self) -> StateSerializer {
         self.serializer
     }
@@ -91,7 +91,7 @@ impl<'a> OldState<'a> {
         self.content
     }
 
-    /// Decodes the content as the type that it was then.
+    /// Decodes the content as the type of that version.
     pub fn decode<T: DeserializeOwned>(&self) -> Outcome<T> {
         Ok(self.serializer.decode(self.content)?)
     }

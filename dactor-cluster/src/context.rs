@@ -10,14 +10,14 @@ use crate::lease::nanos;
 use crate::lifecycle::ActivationCore;
 use crate::{ActorAddress, Cluster, VirtualActor};
 
-/// What a virtual actor finds in its [`Context`].
+/// Extends the [`Context`] of a virtual actor.
 ///
 /// # Panics
 ///
 /// All methods panic in an actor that was spawned by [`System::spawn`](dactor_core::System::spawn) and not activated by a
 /// [`Cluster`](crate::Cluster).
 pub trait VirtualContext<A: VirtualActor> {
-    /// Deactivates the actor after the current message. Messages that wait are handled by the next activation.
+    /// Deactivates the actor after the current message. Queued messages are handled by the next activation.
     fn deactivate(&self);
 
     /// The generation of this activation, as a fencing token for other systems: a later activation has a higher one.
@@ -26,16 +26,18 @@ pub trait VirtualContext<A: VirtualActor> {
     /// The identity of the actor.
     fn actor_id(&self) -> ActorId;
 
-    /// Where the actor is active.
+    /// The address of this activation.
     fn address(&self) -> ActorAddress;
 
-    /// The ref to the virtual actor, to be given to others. [`Context::actor_ref`] is the ref to this activation alone.
+    /// The ref to the virtual actor, to be passed to others. [`Context::actor_ref`] refers only to this
+    /// activation.
     fn virtual_ref(&self) -> ActorRef<A>;
 
     /// The cluster, for refs to other virtual actors.
     fn cluster(&self) -> Cluster;
 
-    /// Counts as used for this long from now on: the actor is neither idle nor least recently used until then.
+    /// Marks the actor as used for this long from now on: until then it is neither idle nor least recently
+    /// used.
     fn keep_alive(&self, time: Duration);
 }
 

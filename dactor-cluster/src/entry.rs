@@ -1,4 +1,4 @@
-//! One virtual actor on this node: its activation, and the messages that wait for one.
+//! A virtual actor on this node: its activation, and the messages held for it.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -18,10 +18,10 @@ use crate::lifecycle::ActivationCore;
 use crate::state::{Action, ActivationState, Event, next};
 use crate::{ClusterError, DeactivationReason, VirtualActor};
 
-/// The pause before an activation is tried again, after the first failure; it doubles with each.
+/// The backoff after the first failed activation; it doubles with each failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// How often an activation may end without having handled a message that waits for it.
+/// The maximum number of consecutive activations that end without handling a held message.
 const FRUITLESS: u32 = 5;
 
 pub(crate) struct Entry<A: VirtualActor> {
@@ -34,21 +34,21 @@ pub(crate) struct Entry<A: VirtualActor> {
 
 struct Guarded<A: VirtualActor> {
     state: ActivationState,
-    /// The number of the activation: exactly this one ends.
+    /// The number of the current activation, to ignore events of earlier ones.
     instance: u64,
     local: Option<ActorRef<A>>,
     core: Option<Arc<ActivationCore>>,
-    /// The number of its actor, which may still be starting.
+    /// The id of its actor, which may still be starting.
     pid: Option<Pid>,
-    /// Accepted by an activation that has ended, and not handled. They are older than the held messages.
+    /// Messages that an ended activation accepted but did not handle. They precede the held messages.
     returned: VecDeque<(Envelope<A>, Priority)>,
     held: VecDeque<(Envelope<A>, Priority)>,
-    /// Asked while the actor was being activated.
+    /// A request to end that arrived during the activation.
     end_asked: Option<(End, DeactivationReason)>,
-    /// The actor ended while it was being activated.
+    /// Whether the actor ended during the activation.
     ended: bool,
     reason: Option<DeactivationReason>,
-    /// Since the last message that was handled.
+    /// The number of failures since the last handled message.
     failures: u32,
     retry_at: Option<Instant>,
 }
@@ -68,7 +68,7 @@ impl<A: VirtualActor> Guarded<A> {
         self.instance
     }
 
-    /// All messages that wait, in order.
+    /// Removes all held messages, in order.
     fn take_waiting(&mut self) -> VecDeque<(Envelope<A>, Priority)> {
         let mut held = mem::take(&mut self.held);
         if self.returned.is_empty() {
@@ -140,7 +140,7 @@ impl<A: VirtualActor> Entry<A> {
         }
     }
 
-    /// Takes a message: to the actor, or to wait for it.
+    /// Delivers a message to the actor, or holds it.
     pub(crate) fn deliver(&self, mut envelope: Envelope<A>, priority: Priority) -> Result<(), FarRefused<A>> {
         loop {
             let mut inner = self.lock();
@@ -213,7 +213,7 @@ impl<A: VirtualActor> Entry<A> {
         });
     }
 
-    /// The actor of this activation has a number.
+    /// Records the id of the starting actor.
     pub(crate) fn starting(&self, instance: u64, actor: Pid) {
         let mut inner = self.lock();
         if inner.instance == instance {
@@ -221,12 +221,12 @@ impl<A: VirtualActor> Entry<A> {
         }
     }
 
-    /// Whether the code that runs on this thread is that of the activation.
+    /// Whether the code running on this thread belongs to the activation.
     pub(crate) fn is_own_code(&self) -> bool {
         is_activating(self) || spi::current().is_some_and(|actor| self.lock().pid == Some(actor))
     }
 
-    /// The actor has started: gives it what waits.
+    /// Handles the start of the actor: delivers the held messages.
     pub(crate) fn started(&self, instance: u64, local: &ActorRef<A>, core: &Arc<ActivationCore>) {
         {
             let mut inner = self.lock();
@@ -256,7 +256,7 @@ impl<A: VirtualActor> Entry<A> {
         }
     }
 
-    /// Gives messages to the actor, and returns the messages that an ending actor refuses.
+    /// Delivers messages to the actor, and returns those refused because it is ending.
     fn flush(
         &self,
         local: &ActorRef<A>,
@@ -275,7 +275,7 @@ impl<A: VirtualActor> Entry<A> {
         VecDeque::new()
     }
 
-    /// What happened while the actor was being activated.
+    /// Handles events that arrived during the activation.
     fn settle_start(&self, mut inner: MutexGuard<'_, Guarded<A>>) {
         let asked = inner.end_asked.take();
         if mem::take(&mut inner.ended) {
@@ -283,12 +283,12 @@ impl<A: VirtualActor> Entry<A> {
         }
         drop(inner);
         if let Some((how, reason)) = asked {
-            // What came before the request is handled.
+            // Messages sent before the request are still handled.
             self.end(if how == End::Stop { End::Drain } else { how }, reason);
         }
     }
 
-    /// The actor could not be activated: answers all that wait.
+    /// Handles a failed activation: answers all held messages with the error.
     fn failed(&self, instance: u64, cause: ClusterError) {
         let mut inner = self.lock();
         if inner.instance != instance || inner.apply(Event::Failed) != Action::Answer {
@@ -313,12 +313,12 @@ impl<A: VirtualActor> Entry<A> {
         }
     }
 
-    /// What an activation has accepted and not handled waits for the next.
+    /// Keeps messages that the activation accepted but did not handle for the next one.
     pub(crate) fn give_back(&self, messages: Vec<(Envelope<A>, Priority)>) {
         self.lock().returned.extend(messages);
     }
 
-    /// The actor of this activation has ended, or did not start.
+    /// Handles the end of the actor, or its failure to start.
     pub(crate) fn ended(&self, instance: u64) {
         let mut inner = self.lock();
         if inner.instance != instance {
@@ -331,7 +331,7 @@ impl<A: VirtualActor> Entry<A> {
         }
     }
 
-    /// The activation is over. The next one begins if messages wait for it.
+    /// Finishes the activation. Begins the next one if messages are held.
     fn apply_end(&self, mut inner: MutexGuard<'_, Guarded<A>>) {
         inner.apply(Event::Ended);
         inner.local = None;
@@ -339,11 +339,12 @@ impl<A: VirtualActor> Entry<A> {
         if core.as_ref().is_some_and(|core| core.has_handled()) {
             (inner.failures, inner.retry_at) = (0, None);
         }
-        // Not if it was asked to end: then the next one is not likely to do the same.
+        // A requested end does not count: the next activation is unlikely to end the same way.
         let is_fruitless = inner.reason.is_none() && core.as_ref().is_some_and(|core| !core.has_handled());
         let refusal = match &core {
             _ if self.cluster.is_closing() => Some(ClusterError::ShuttingDown),
-            // Not if the node has joined again meanwhile: then the next activation is one of the new incarnation.
+            // Unless the node has rejoined in the meantime: the next activation then belongs to the new
+            // incarnation.
             Some(core) if core.epoch.is_lost() && self.cluster.epoch().check().is_err() => {
                 Some(core.epoch.error())
             }
@@ -370,7 +371,7 @@ impl<A: VirtualActor> Entry<A> {
         }
     }
 
-    /// Asks the actor to end, if it is active.
+    /// Ends the actor, if it is active.
     pub(crate) fn end(&self, how: End, reason: DeactivationReason) {
         self.end_if(how, reason, |_| true);
     }
@@ -387,7 +388,7 @@ impl<A: VirtualActor> Entry<A> {
                 let local = inner.local.clone();
                 drop(inner);
                 if let Some(local) = local {
-                    // Never an error for an actor of this process.
+                    // Cannot fail for an actor of this process.
                     let _ = local.end(how);
                 }
             }
@@ -395,7 +396,7 @@ impl<A: VirtualActor> Entry<A> {
         }
     }
 
-    /// Why the actor is deactivated, when it ends like this.
+    /// Maps the stop reason of the actor to a deactivation reason.
     pub(crate) fn reason(&self, reason: &StopReason) -> DeactivationReason {
         let asked = self.lock().reason;
         match (asked, reason) {
@@ -435,7 +436,8 @@ impl<A: VirtualActor> AnyEntry for Entry<A> {
     }
 }
 
-/// An activation that is under way. Dropped before its end, because the runtime has ended, it has failed.
+/// An activation in progress. If it is dropped early, because the runtime has shut down, the activation
+/// fails.
 pub(crate) struct ActivationGuard<A: VirtualActor> {
     pub(crate) entry: Arc<Entry<A>>,
     pub(crate) instance: u64,

@@ -5,40 +5,40 @@ use std::time::Duration;
 use dactor_core::{Error, ErrorKind, Failure};
 use dactor_engine::{EntityId, NodeId, StorageError};
 
-/// Why a virtual actor was not activated, or does not serve.
+/// Why a virtual actor was not activated or cannot serve.
 ///
-/// A caller finds it in its [`Error`] by [`downcast_ref`](Error::downcast_ref).
+/// A caller gets it from its [`Error`] by [`downcast_ref`](Error::downcast_ref).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ClusterError {
-    /// Another node, for example another process with the same database, owns the actor.
+    /// Another node owns the actor, for example another process with the same database.
     OwnedElsewhere {
         /// The owner.
         node: NodeId,
-        /// When it makes sense to try again: when the lease of the owner ends, unless it is renewed.
+        /// When to retry: when the lease of the owner expires, unless it is renewed.
         retry_after: Duration,
     },
-    /// No member of the cluster may run the actor, by the placement strategy of its type.
+    /// The placement strategy of the type allows no member of the cluster.
     NoCandidate,
-    /// The node has lost its lease, and does not serve until it has joined again.
+    /// The node has lost its lease, and does not serve until it has rejoined.
     LeaseLost {
         /// The node, in the incarnation that has lost its lease.
         node: NodeId,
     },
-    /// The activation has lost its ownership, or does not know the outcome of a save. The next message loads the state
-    /// afresh.
+    /// The activation has lost its ownership, or the outcome of a save is unknown. The next message reloads
+    /// the state.
     ActivationLost,
     /// The cluster or its system is being shut down.
     ShuttingDown,
     /// The storage engine failed.
     Storage(StorageError),
-    /// The stored state cannot be used. It is not overwritten.
+    /// The stored state is not usable. It is not overwritten.
     State(StateError),
     /// [`activate`](crate::VirtualActor::activate) returned an error or panicked.
     Activate(Failure),
-    /// The activation took longer than its type allows.
+    /// The activation exceeded the timeout of its type.
     TooSlow(Duration),
-    /// The actor ended several times before it had handled a message.
+    /// The actor repeatedly ended before handling a message.
     EndsAtOnce,
 }
 
@@ -95,19 +95,19 @@ impl ClusterError {
         Error::new(kind).with("virtual actor", id).because(self)
     }
 
-    /// The error of a message that may have been handled, and is not answered.
+    /// The error of an unanswered message that may have been handled.
     pub(crate) fn interrupted(self, id: &EntityId) -> Error {
         Error::new(ErrorKind::Interrupted).with("virtual actor", id).because(self)
     }
 }
 
-/// Why a stored state cannot be used.
+/// Why a stored state is not usable.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StateError {
-    /// The bytes are not a state that this crate has written.
+    /// The bytes are not a state written by this crate.
     Corrupt(&'static str),
-    /// The state has a newer version than the program knows.
+    /// The stored version is newer than the program's.
     Newer {
         /// The stored version.
         stored: u32,
@@ -120,10 +120,11 @@ pub enum StateError {
     Upgrade {
         /// The stored version.
         stored: u32,
-        /// Why.
+        /// The cause.
         failure: Failure,
     },
-    /// The code that makes the state panicked: [`upgrade`](crate::VirtualActor::upgrade), `Deserialize` or `Default`.
+    /// Code that creates the state panicked: [`upgrade`](crate::VirtualActor::upgrade), `Deserialize` or
+    /// `Default`.
     Panicked(Failure),
 }
 

@@ -1,4 +1,4 @@
-//! The right of a node to serve.
+//! The lease of a node, as seen by the node itself.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use dactor_engine::{Clock, NodeId};
 
 use crate::ClusterError;
 
-/// One incarnation of the node, and until when it may serve.
+/// An incarnation of the node, and the time until which it may serve.
 pub(crate) struct Epoch {
     node: NodeId,
     clock: Arc<dyn Clock>,
     /// The send time of the last acknowledged renewal + TTL − margin, in nanoseconds of the clock.
     until: AtomicU64,
-    /// Never taken back.
+    /// Never reset.
     lost: AtomicBool,
 }
 
@@ -28,7 +28,7 @@ impl Epoch {
         &self.node
     }
 
-    /// The time, if the node may serve now.
+    /// Returns the current time, if the node may serve now.
     #[inline]
     pub(crate) fn check(&self) -> Result<u64, ClusterError> {
         let now = self.now();
@@ -48,12 +48,12 @@ impl Epoch {
         Duration::from_nanos(self.until.load(Ordering::Acquire).saturating_sub(self.now()))
     }
 
-    /// A renewal was acknowledged.
+    /// Extends the lease after an acknowledged renewal.
     pub(crate) fn prolong(&self, until: Duration) {
         self.until.fetch_max(nanos(until), Ordering::AcqRel);
     }
 
-    /// The lease is lost. `false` if that was known.
+    /// Marks the lease as lost. Returns `false` if it already was.
     pub(crate) fn lose(&self) -> bool {
         !self.lost.swap(true, Ordering::AcqRel)
     }

@@ -1,5 +1,5 @@
-//! Virtual actors for [dactor](https://docs.rs/dactor): an actor that is named by a type and a key, is activated by its
-//! first message, exists once, and keeps its state in a storage engine.
+//! Virtual actors for [dactor](https://docs.rs/dactor). A virtual actor is identified by a type and a key, is
+//! activated by its first message, exists once, and keeps its state in a storage engine.
 //!
 //! ```
 //! use dactor_cluster::{Activation, Cluster, Persistent, VirtualActor};
@@ -57,12 +57,12 @@
 //!
 //! # Guarantees
 //!
-//! - A save that was acknowledged is never lost, and no stale write lands: a save of an activation that has lost its
-//!   ownership is refused by the store.
-//! - At most one activation of an actor *serves*, as long as the rates of clocks differ by less than the margin of the
-//!   lease, and no machine is frozen between a check and the send after it. There may be an older instance in memory: it
-//!   can neither save nor answer.
-//! - Memory never shows a state that is not stored: [`Persistent`] changes its value only after the commit.
+//! - An acknowledged save is never lost, and no stale write is applied: the store refuses a save of an
+//!   activation that has lost its ownership.
+//! - At most one activation of an actor *serves*, as long as clock drift is below the margin of the lease,
+//!   and no machine is frozen between a check and the subsequent send. An older instance may still be in
+//!   memory, but can neither save nor answer.
+//! - Memory never shows an unsaved state: [`Persistent`] changes its value only after the commit.
 //! - Tells are delivered at most once. An ask is answered exactly once, with a reply or an error.
 
 mod activate;

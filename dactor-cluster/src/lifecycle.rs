@@ -1,4 +1,4 @@
-//! One activation: what its actor, its state and its catalog entry share.
+//! An activation: the state shared by its actor, its persistent state and its catalog entry.
 
 use std::any::Any;
 use std::fmt;
@@ -19,7 +19,7 @@ use crate::entry::Entry;
 use crate::lease::Epoch;
 use crate::{ClusterError, DeactivationReason, VirtualActor};
 
-/// What does not depend on the type of the actor.
+/// The type-independent part of an activation.
 pub(crate) struct ActivationCore {
     pub(crate) id: EntityId,
     pub(crate) generation: Generation,
@@ -30,15 +30,16 @@ pub(crate) struct ActivationCore {
     pub(crate) entry: Weak<dyn AnyEntry>,
     /// The number of the activation in its entry.
     pub(crate) instance: u64,
-    /// When a message was handled last, in nanoseconds of the cluster's clock; later, if it is kept alive.
+    /// When the last message was handled, in nanoseconds of the cluster's clock; later, if the actor is kept
+    /// alive.
     pub(crate) last_used: AtomicU64,
-    /// A handler was given a message.
+    /// Whether a handler has received a message.
     handled: AtomicBool,
-    /// Its actor has ended. The holder of a deferred reply, for example, still has this value.
+    /// Whether the actor has ended. Other owners, for example of a deferred reply, may still hold this value.
     ended: AtomicBool,
-    /// It must not save.
+    /// Whether saves are forbidden.
     lost: AtomicBool,
-    /// A save is under way.
+    /// Whether a save is in progress.
     saving: AtomicBool,
     saved: Notify,
 }
@@ -77,7 +78,7 @@ impl ActivationCore {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// Its actor has ended, so it no longer takes part in idle and least-recently-used deactivation.
+    /// Marks the actor as ended, which excludes it from idle and least-recently-used deactivation.
     pub(crate) fn set_ended(&self) {
         self.ended.store(true, Ordering::Release);
     }
@@ -86,7 +87,7 @@ impl ActivationCore {
         self.handled.load(Ordering::Acquire)
     }
 
-    /// The activation stops saving, and ends after the current message.
+    /// Forbids further saves, and ends the activation after the current message.
     pub(crate) fn lose(&self) {
         if !self.lost.swap(true, Ordering::AcqRel) {
             tracing::warn!(actor = %self.id, generation = %self.generation, "the activation is lost");
@@ -100,12 +101,12 @@ impl ActivationCore {
         }
     }
 
-    /// A message is about to be handled, or was.
+    /// Updates the time of last use, before and after a message is handled.
     fn touch(&self, now: u64) {
         self.last_used.fetch_max(now, Ordering::Relaxed);
     }
 
-    /// Waits for a save that is under way. The guard is kept until the new one is done.
+    /// Waits for a save in progress. The guard is held until the new save is done.
     pub(crate) async fn begin_write(self: &Arc<Self>) -> Result<WriteGuard, StorageError> {
         while self.saving.swap(true, Ordering::AcqRel) {
             self.until_saved().await;
@@ -121,11 +122,11 @@ impl ActivationCore {
         Ok(guard)
     }
 
-    /// Waits until no save is under way, or one more has ended.
+    /// Waits until no save is in progress, or one more has completed.
     async fn until_saved(&self) {
         let mut saved = pin!(self.saved.notified());
         saved.as_mut().enable();
-        // Looked at after the registration: the end of the save is not missed.
+        // Checked after registering the waiter, so that the end of the save is not missed.
         if self.saving.load(Ordering::Acquire) {
             saved.await;
         }
@@ -138,7 +139,7 @@ impl fmt::Debug for ActivationCore {
     }
 }
 
-/// A save that is under way.
+/// The guard of a save in progress.
 pub(crate) struct WriteGuard {
     core: Arc<ActivationCore>,
 }
@@ -150,7 +151,7 @@ impl Drop for WriteGuard {
     }
 }
 
-/// The activation in the life of its actor.
+/// The lifecycle hooks of a virtual actor.
 pub(crate) struct VirtualLifecycle<A: VirtualActor> {
     pub(crate) core: Arc<ActivationCore>,
     pub(crate) entry: Arc<Entry<A>>,
@@ -176,7 +177,7 @@ impl<A: VirtualActor> Lifecycle<A> for VirtualLifecycle<A> {
         if !core.saving.load(Ordering::Acquire) {
             return Ok(None);
         }
-        // The handler before was aborted during its save.
+        // The previous handler was aborted during its save.
         let core = core.clone();
         Ok(Some(Box::pin(async move {
             while core.saving.load(Ordering::Acquire) {

@@ -5,7 +5,7 @@ use dactor_core::Overflow;
 use crate::StateSerializer;
 use crate::placement::PlacementStrategy;
 
-/// How the actors of one type are run: see [`ClusterBuilder::register_with`](crate::ClusterBuilder::register_with).
+/// The options of an actor type: see [`ClusterBuilder::register_with`](crate::ClusterBuilder::register_with).
 #[derive(Debug, Clone)]
 #[must_use]
 #[non_exhaustive]
@@ -32,57 +32,57 @@ impl Default for TypeOptions {
 }
 
 impl TypeOptions {
-    /// Deactivates an actor that has handled no message for this long: ten minutes unless set.
+    /// The idle timeout, after which an actor without messages is deactivated: ten minutes by default.
     pub fn idle_after(mut self, idle: Duration) -> Self {
         self.idle_after = Some(idle);
         self
     }
 
-    /// Does not deactivate actors because they are idle.
+    /// Disables the idle timeout.
     pub fn never_idle(mut self) -> Self {
         self.idle_after = None;
         self
     }
 
-    /// How long an ask waits that sets neither a timeout nor a deadline: 30 seconds unless set.
+    /// The timeout of an ask without a timeout or deadline of its own: 30 seconds by default.
     pub fn ask_timeout(mut self, timeout: Duration) -> Self {
         self.ask_timeout = Some(timeout);
         self
     }
 
-    /// How long an activation may take, with claim, load, `activate` and `on_start`: 30 seconds unless set.
+    /// The timeout of an activation, including claim, load, `activate` and `on_start`: 30 seconds by default.
     pub fn activate_within(mut self, limit: Duration) -> Self {
         self.activate_within = limit;
         self
     }
 
-    /// Bounds the mailbox. As many messages are held for an actor that is being activated or deactivated; more of them are
-    /// refused with [`MailboxFull`](dactor_core::ErrorKind::MailboxFull).
+    /// Bounds the mailbox. The same number of messages is held while an actor is being activated or
+    /// deactivated; more are refused with [`MailboxFull`](dactor_core::ErrorKind::MailboxFull).
     pub fn bounded(mut self, capacity: usize, overflow: Overflow) -> Self {
         self.bound = Some((capacity, overflow));
         self
     }
 
-    /// How states are encoded: as JSON unless set.
+    /// The serialization format of states: JSON by default.
     pub fn serializer(mut self, serializer: StateSerializer) -> Self {
         self.serializer = serializer;
         self
     }
 
-    /// Which node runs an actor.
+    /// Sets the placement strategy.
     pub fn placement(mut self, strategy: PlacementStrategy) -> Self {
         self.placement = strategy;
         self
     }
 }
 
-/// What a node does that has lost its lease. Its activations are dropped without a final save in any case.
+/// How a node reacts to a lost lease. Its activations are dropped without a final save in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum OnLeaseLost {
-    /// Joins again, as a new incarnation.
+    /// Rejoins as a new incarnation.
     #[default]
     Rejoin,
-    /// Shuts its system down.
+    /// Shuts down its system.
     ShutDown,
 }

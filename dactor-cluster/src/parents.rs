@@ -1,4 +1,4 @@
-//! The actors above the activations: `/system/virtual`, and `/system/virtual/<type>` for each type.
+//! The parents of the activations: `/system/virtual`, and `/system/virtual/<type>` for each type.
 
 use std::sync::Weak;
 
@@ -6,7 +6,7 @@ use dactor_core::{Actor, Context, Directive, Outcome, StopReason, Supervision};
 
 use crate::cluster::Inner;
 
-/// The root: it ends after all activations, and then the node leaves.
+/// The root. It stops after all activations; then the node leaves.
 pub(crate) struct Root(pub(crate) Weak<Inner>);
 
 impl Actor for Root {
@@ -22,7 +22,7 @@ impl Actor for Root {
 pub(crate) struct TypeParent;
 
 impl Actor for TypeParent {
-    /// A panic deactivates.
+    /// A panic stops the actor, which deactivates it.
     fn supervision() -> Supervision {
         Supervision::one_for_one().always(Directive::Stop)
     }

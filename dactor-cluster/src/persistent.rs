@@ -11,13 +11,13 @@ use crate::lifecycle::{ActivationCore, WriteGuard};
 
 /// The durable state of a virtual actor: a value in memory that always equals the stored value.
 ///
-/// A change is stored first. If that fails, the value stays as it was and the handler gets the error. The save runs in a
-/// task of its own, so a handler that is aborted or killed meanwhile never separates the value from the stored state: the
-/// save is completed, and the next message waits for it.
+/// A change is stored first. If that fails, the value is unchanged and the handler gets the error. The save
+/// runs in a separate task: when a handler is aborted or killed in the meantime, the save still completes,
+/// and the next message waits for it. So the value and the stored state never diverge.
 ///
-/// After an error that is [`Fenced`](ErrorKind::Fenced), or whose outcome stays
-/// [unknown](StorageError::may_have_been_applied), the activation is lost: it no longer saves and is deactivated. The
-/// next message loads the state afresh.
+/// After a [`Fenced`](ErrorKind::Fenced) error, or one whose outcome stays
+/// [unknown](StorageError::may_have_been_applied), the activation is lost: it no longer saves and is
+/// deactivated. The next message reloads the state.
 pub struct Persistent<T> {
     shared: Arc<Shared<T>>,
 }
@@ -58,16 +58,17 @@ impl<T: Serialize + Clone + Default + Send + Sync + 'static> Persistent<T> {
         Self { shared: self.shared.clone() }
     }
 
-    /// The value.
+    /// The current value.
     pub fn get(&self) -> Arc<T> {
         self.shared.lock().value.clone()
     }
 
-    /// Changes a copy of the value, stores it, and then makes it the value. Returns what the closure returns.
+    /// Changes a copy of the value, stores it, and then replaces the value. Returns the result of the
+    /// closure.
     ///
     /// # Errors
     ///
-    /// The state was not stored, and the value is as it was; see [the type](Self) for the exceptions.
+    /// The state was not stored, and the value is unchanged; see [the type](Self) for the exceptions.
     pub async fn update<R: Send>(
         &mut self,
         change: impl FnOnce(&mut T) -> R + Send,
@@ -79,7 +80,7 @@ impl<T: Serialize + Clone + Default + Send + Sync + 'static> Persistent<T> {
         Ok(result)
     }
 
-    /// Stores a value, and then makes it the value.
+    /// Stores a new value, and then replaces the current one.
     ///
     /// # Errors
     ///
@@ -89,8 +90,8 @@ impl<T: Serialize + Clone + Default + Send + Sync + 'static> Persistent<T> {
         self.store(guard, value, None).await
     }
 
-    /// [`update`](Self::update), together with statements on tables of the application: all of it is committed in one
-    /// transaction, or nothing, and only while this activation owns the actor.
+    /// Like [`update`](Self::update), with statements on tables of the application. The save and the
+    /// statements are committed atomically in one transaction, and only while this activation owns the actor.
     ///
     /// ```
     /// # use dactor_cluster::Persistent;
@@ -120,7 +121,7 @@ impl<T: Serialize + Clone + Default + Send + Sync + 'static> Persistent<T> {
         Ok(result)
     }
 
-    /// [`persist`](Self::persist), together with statements on tables of the application.
+    /// Like [`persist`](Self::persist), with statements on tables of the application.
     ///
     /// # Errors
     ///
@@ -135,7 +136,7 @@ impl<T: Serialize + Clone + Default + Send + Sync + 'static> Persistent<T> {
         self.store(guard, value, also).await
     }
 
-    /// The statements with the engine that runs them. Not a future: an iterator need not be `Send`.
+    /// Combines the statements with the engine. Not async, because the iterator need not be `Send`.
     fn with_sql(&self, also: impl IntoIterator<Item = Statement>) -> Result<Also, StorageError> {
         let also: Arc<[Statement]> = also.into_iter().collect();
         let core = &self.shared.core;
@@ -149,7 +150,7 @@ impl<T: Serialize + Clone + Default + Send + Sync + 'static> Persistent<T> {
         }
     }
 
-    /// Removes the state from the store. The value is the default then.
+    /// Removes the state from the store, and resets the value to the default.
     ///
     /// # Errors
     ///
@@ -180,7 +181,8 @@ impl<T: Serialize + Clone + Default + Send + Sync + 'static> Persistent<T> {
         let (read, new) = (self.shared.lock().etag, Etag::random());
         let operation = if body.is_some() { Operation::Save } else { Operation::Clear };
         let write = Write { id: core.id.clone(), generation: core.generation, read, new, body };
-        // In a task: the handler may be dropped, the commit and the change of memory may not come apart.
+        // In a separate task: if the handler is dropped, the commit and the change in memory must still both
+        // happen.
         let saving = core.runtime.spawn(async move {
             let repetition = Repetition::default();
             let outcome = match &also {
@@ -205,12 +207,12 @@ impl<T: Serialize + Clone + Default + Send + Sync + 'static> Persistent<T> {
     }
 }
 
-/// Whether an actor with this state needs no store.
+/// Whether an actor with this state type needs no store.
 pub(crate) fn is_stateless<T: 'static>() -> bool {
     TypeId::of::<T>() == TypeId::of::<()>()
 }
 
-/// Whether the activation does not know its stored state, or must no longer change it.
+/// Whether the stored state is unknown to the activation, or it must no longer write it.
 fn is_fatal(error: &StorageError) -> bool {
     error.may_have_been_applied()
         || matches!(error.kind(), ErrorKind::Fenced | ErrorKind::Conflict | ErrorKind::NotFound)

@@ -1,17 +1,17 @@
-//! Which node runs an actor: pure functions over a list of members.
+//! Placement of actors: pure functions over a list of members.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use dactor_engine::{EntityId, NodeId};
 
-/// A member of the cluster, as far as placement knows it.
+/// A member of the cluster, as seen by placement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Candidate {
     /// The node.
     pub node: NodeId,
-    /// How many activations it has.
+    /// Its number of activations.
     pub load: usize,
     /// Its roles.
     pub roles: BTreeSet<String>,
@@ -23,14 +23,14 @@ impl Candidate {
         Self { node, load: 0, roles: BTreeSet::new() }
     }
 
-    /// With this many activations.
+    /// Sets the number of activations.
     #[must_use]
     pub fn load(mut self, load: usize) -> Self {
         self.load = load;
         self
     }
 
-    /// With this role.
+    /// Adds a role.
     #[must_use]
     pub fn role(mut self, role: impl Into<String>) -> Self {
         self.roles.insert(role.into());
@@ -38,18 +38,18 @@ impl Candidate {
     }
 }
 
-/// How the node of an actor that is not active is chosen.
+/// How to choose the node of an inactive actor.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum PlacementStrategy {
-    /// The node whose actor or task sends the first message, if it is a candidate; else a random one.
+    /// The node that sends the first message, if it is a candidate; otherwise a random one.
     #[default]
     PreferLocal,
     /// A random node.
     Random,
-    /// The node with the fewest activations; of several, the local one or else the first.
+    /// The node with the fewest activations; on a tie, the local node or else the first.
     LeastLoaded,
-    /// The node that the hash of the id gives. If a node leaves or joins, only ids that it had or gets move.
+    /// The node selected by the hash of the id. When a node joins or leaves, only its own ids move.
     Hash,
     /// A node with this role, by [`Hash`](Self::Hash).
     Pinned {
@@ -58,7 +58,7 @@ pub enum PlacementStrategy {
     },
 }
 
-/// Where an actor is to be activated.
+/// Where to activate an actor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PlacementDecision {
@@ -66,12 +66,12 @@ pub enum PlacementDecision {
     Here,
     /// On another node.
     On(NodeId),
-    /// No member may run it.
+    /// No member is allowed to run the actor.
     Nowhere,
 }
 
 impl PlacementStrategy {
-    /// Decides for one actor. `random` is any number, used by the strategies that choose at random.
+    /// Decides the placement of an actor. `random` is a random number for the strategies that need one.
     pub fn place(
         &self,
         id: &EntityId,
@@ -98,8 +98,8 @@ impl PlacementStrategy {
     }
 }
 
-/// Rendezvous hashing: each pair of id and node has a weight, and the heaviest node wins. It is by the address, so that a
-/// node that is restarted gets its ids again.
+/// Rendezvous hashing: each pair of id and node has a weight, and the node with the highest weight wins. Uses
+/// the address, so that a restarted node gets its ids back.
 fn weight(id: &EntityId, node: &NodeId) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for text in [id.namespace(), id.actor_type(), id.key(), node.address()] {
@@ -107,7 +107,7 @@ fn weight(id: &EntityId, node: &NodeId) -> u64 {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
     }
-    // FNV mixes its last bytes badly into the high bits.
+    // FNV mixes the last bytes poorly into the high bits.
     hash ^= hash >> 33;
     hash = hash.wrapping_mul(0xff51_afd7_ed55_8ccd);
     hash ^ (hash >> 33)

@@ -1,8 +1,8 @@
-//! The thread that renews the lease of the node.
+//! The thread that renews the node's lease.
 //!
-//! It has a runtime of its own, so that actors that keep their runtime busy do not starve it. It renews only while the state
-//! store answers and the runtime of the actors makes progress: a node that cannot serve does not keep its actors from
-//! others.
+//! It has its own runtime, so that busy actors do not starve it. It renews only while the state store
+//! responds and the actors' runtime makes progress: a node that cannot serve must not keep its actors from
+//! other nodes.
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -39,7 +39,7 @@ pub(crate) fn start(cluster: &Arc<Inner>) -> Result<mpsc::Sender<()>> {
     Ok(stop)
 }
 
-/// Counts while the runtime of the actors makes progress.
+/// Increments a counter while the actors' runtime makes progress.
 fn watch_progress(cluster: &Arc<Inner>) {
     let (weak, pause) = (Arc::downgrade(cluster), cluster.lease.ttl / 10);
     cluster.runtime.spawn(async move {
@@ -53,12 +53,12 @@ fn watch_progress(cluster: &Arc<Inner>) {
 
 struct Renewals {
     cluster: Weak<Inner>,
-    /// The last progress of the runtime, and when it was seen first.
+    /// The last counter value, and when it was first seen.
     seen: (u64, Instant),
 }
 
 impl Renewals {
-    /// Renews once. Returns the time until the next renewal, or `None` after the end of the cluster.
+    /// Renews once. Returns the time until the next renewal, or `None` after the cluster has ended.
     async fn round(&mut self) -> Option<Duration> {
         let cluster = self.cluster.upgrade()?;
         if cluster.has_ended() {
@@ -99,7 +99,7 @@ impl Renewals {
         Some(soon.min(epoch.remaining()))
     }
 
-    /// Joins as a new incarnation.
+    /// Rejoins as a new incarnation.
     async fn rejoin(&mut self, cluster: &Inner) -> bool {
         let sent = cluster.clock.now();
         let node = NodeId::start(&cluster.lease.address);
@@ -121,7 +121,7 @@ impl Renewals {
         }
     }
 
-    /// Whether the runtime of the actors has done anything in half a TTL.
+    /// Whether the actors' runtime has made progress within half a TTL.
     fn makes_progress(&mut self, cluster: &Inner) -> bool {
         let progress = cluster.progress.load(Ordering::Relaxed);
         if progress != self.seen.0 {
@@ -133,13 +133,13 @@ impl Renewals {
 
 enum Renewed {
     Done,
-    /// The store says that the lease is lost.
+    /// The store reports the lease as lost.
     Lost,
     Failed(String),
 }
 
 async fn renew(cluster: &Inner, epoch: &Epoch) -> Result<(), StorageError> {
-    // A store of its own, perhaps: a node that cannot save has no use for its actors.
+    // The state store may be separate: a node that cannot save must not keep its actors.
     if let Ok(probe) = EntityId::new(cluster.namespace(), "dactor", "health") {
         cluster.engine.state.read(&probe).await?;
     }

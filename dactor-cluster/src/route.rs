@@ -1,4 +1,4 @@
-//! The way to a virtual actor.
+//! The route of messages to a virtual actor.
 
 use std::sync::Arc;
 use std::time::Duration;

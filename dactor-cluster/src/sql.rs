@@ -16,12 +16,13 @@ impl SqlReader {
 
     /// Runs a query with the parameters `$1` to `$n`, and returns all rows.
     ///
-    /// It is not fenced, and sees what is committed. In [`activate`](crate::VirtualActor::activate) and later, an actor sees
-    /// all that earlier activations of it have committed.
+    /// Not fenced: sees committed rows only. In [`activate`](crate::VirtualActor::activate) and later, an
+    /// actor sees all commits of its earlier activations.
     ///
     /// # Errors
     ///
-    /// Those of the engine; [`Statement`](dactor_engine::ErrorKind::Statement) if the query is not valid or would write.
+    /// Those of the engine; [`Statement`](dactor_engine::ErrorKind::Statement) if the query is invalid or
+    /// would write.
     pub async fn query(&self, sql: &str, args: &[Value]) -> Result<Vec<Row>, StorageError> {
         self.engine.query(sql, args).await
     }

@@ -1,4 +1,4 @@
-//! The states of an activation, as a pure function.
+//! The state machine of an activation, as a pure function.
 //!
 //! ```text
 //!              message              started              flushed             end, closed
@@ -8,33 +8,33 @@
 //!      └──────────────────────────────────────────────────────────────┴───────────────────────────────┘
 //! ```
 
-/// Where an activation is.
+/// The state of an activation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ActivationState {
     /// There is no activation.
     Invalid,
-    /// The actor is claimed, loaded and started. Messages are held.
+    /// The actor is being claimed, loaded and started. Messages are held.
     Creating,
-    /// The actor runs and is given the messages that were held. Others wait behind them.
+    /// The actor is running and receives the held messages. New messages queue behind them.
     Activating,
-    /// Messages go to the actor at once.
+    /// Messages are delivered directly.
     Valid,
-    /// The actor ends. Messages are held for the next activation.
+    /// The actor is ending. Messages are held for the next activation.
     Deactivating,
 }
 
-/// What happens to an activation.
+/// An event of an activation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Event {
     /// A message is sent.
     Message,
     /// The actor has started.
     Started,
-    /// All messages that were held are in its mailbox.
+    /// All held messages are in the mailbox.
     Flushed,
     /// The actor could not be activated.
     Failed,
-    /// The actor is asked to end.
+    /// The actor was requested to end.
     EndAsked,
     /// The mailbox of the actor is closed.
     Closed,
@@ -42,30 +42,30 @@ pub(crate) enum Event {
     Ended,
 }
 
-/// What follows from it.
+/// The action to take after an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Action {
     /// Nothing.
     Ignore,
-    /// Keep the message.
+    /// Hold the message.
     Hold,
-    /// Keep the message, and activate the actor.
+    /// Hold the message and activate the actor.
     Begin,
-    /// Give the message to the actor.
+    /// Deliver the message to the actor.
     Deliver,
-    /// Give the held messages to the actor.
+    /// Deliver the held messages to the actor.
     Flush,
     /// Remember the event until the held messages are delivered.
     Remember,
     /// Signal the actor.
     Signal,
-    /// Answer the held messages with the failure.
+    /// Answer the held messages with the error.
     Answer,
-    /// The activation is over: the next one begins if messages are held.
+    /// Finish the activation. Begin the next one if messages are held.
     Finish,
 }
 
-/// The state after an event, and what to do.
+/// The state after an event, and the action to take.
 pub(crate) fn next(state: ActivationState, event: Event) -> (ActivationState, Action) {
     use ActivationState::{Activating, Creating, Deactivating, Invalid, Valid};
     use Event::{Closed, EndAsked, Ended, Failed, Flushed, Message, Started};
@@ -80,7 +80,7 @@ pub(crate) fn next(state: ActivationState, event: Event) -> (ActivationState, Ac
         (Valid, EndAsked) => (Deactivating, Action::Signal),
         (Deactivating, EndAsked) => (Deactivating, Action::Signal),
         (Activating | Valid | Deactivating, Closed) => (Deactivating, Action::Ignore),
-        // The start or the flush is still under way in another task, and looks at it when it is done.
+        // The start or the flush is still running in another task, which checks for this when it is done.
         (Creating | Activating, Ended) => (state, Action::Remember),
         (Valid | Deactivating, Ended) => (Invalid, Action::Finish),
         (Invalid, Started | Flushed | Failed | EndAsked | Closed | Ended)

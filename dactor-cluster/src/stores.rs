@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use dactor_engine::{ClaimToken, EntityId, Etag, Generation, Opened, Page, StateStore, StorageError, Stored};
 
-/// A store that keeps nothing: each activation begins with the default state.
+/// A store that keeps nothing: each activation starts with the default state.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoStore;
 
@@ -41,7 +41,7 @@ impl StateStore for NoStore {
     }
 }
 
-/// A write that a [`CapturingStore`] has seen.
+/// A write recorded by a [`CapturingStore`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captured {
     /// The actor.
@@ -54,7 +54,7 @@ pub struct Captured {
     pub stored: bool,
 }
 
-/// A store that remembers all writes to another store.
+/// A wrapper that records all writes to a store.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -74,12 +74,12 @@ pub struct CapturingStore {
 }
 
 impl CapturingStore {
-    /// Remembers the writes to this store.
+    /// Records the writes to this store.
     pub fn new(inner: Arc<dyn StateStore>) -> Self {
         Self { inner, writes: Arc::default() }
     }
 
-    /// The writes so far, in order.
+    /// The recorded writes, in order.
     pub fn writes(&self) -> Vec<Captured> {
         self.lock().clone()
     }

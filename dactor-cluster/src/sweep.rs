@@ -1,4 +1,4 @@
-//! Deactivates actors that are idle.
+//! Deactivation of idle actors.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::DeactivationReason;
 use crate::cluster::Inner;
 use crate::lease::nanos;
 
-/// Starts the task, if a type has an idle time.
+/// Starts the task, if any type has an idle timeout.
 pub(crate) fn start(cluster: &Arc<Inner>) {
     let Some(shortest) = cluster.types().filter_map(|kind| kind.options.idle_after).min() else { return };
     let pause = (shortest / 4).clamp(Duration::from_millis(5), Duration::from_secs(5));

@@ -8,44 +8,44 @@ use serde::de::DeserializeOwned;
 
 use crate::{Activation, OldState};
 
-/// An actor that is activated by its first message, and deactivated when it is not used.
+/// An actor that is activated by its first message and deactivated when idle.
 ///
 /// The hooks run in this order: [`activate`](Self::activate), `on_start`, the handlers,
-/// [`on_deactivate`](Self::on_deactivate), `on_stop`. The last two do not run after a panic, after a kill, and when the node
-/// has lost its lease: do not rely on them to save anything.
+/// [`on_deactivate`](Self::on_deactivate), `on_stop`. The last two do not run after a panic, a kill, or a
+/// lost lease: do not rely on them to save state.
 ///
-/// A panic deactivates the actor, whatever the supervision of other actors is, and the next message loads its state afresh.
+/// A panic deactivates the actor, regardless of supervision, and the next message reloads its state.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a virtual actor",
     label = "not a virtual actor",
     note = "write `impl VirtualActor for {Self} {{ type State = ..; async fn activate(..) -> Outcome<Self> {{ .. }} }}`"
 )]
 pub trait VirtualActor: Remote {
-    /// The durable state; `()` for an actor without one. The default is the state of an actor that has never saved.
+    /// The durable state; `()` for a stateless actor. An actor that has never saved has the default state.
     type State: Serialize + DeserializeOwned + Clone + Default + Send + Sync + 'static;
 
-    /// The version of [`State`](Self::State). Raise it with each change that the old form cannot be decoded as, and
-    /// implement [`upgrade`](Self::upgrade).
+    /// The version of [`State`](Self::State). Increment it with each incompatible change, and implement
+    /// [`upgrade`](Self::upgrade).
     const STATE_VERSION: u32 = 1;
 
-    /// Makes the instance, with its state loaded.
+    /// Creates the instance, after its state is loaded.
     ///
     /// # Errors
     ///
-    /// Each message that waits for the activation is answered with the error. The next message tries again.
+    /// All held messages are answered with the error. The next message retries the activation.
     fn activate(activation: Activation<Self>) -> impl Future<Output = Outcome<Self>> + Send;
 
-    /// Makes a state from one of an earlier version. It is stored in the new form with the next save.
+    /// Converts a state of an earlier version. The next save stores it in the new version.
     ///
     /// # Errors
     ///
-    /// The activation fails, and the stored state stays as it is. So it does for a state of a version that is newer than
-    /// [`STATE_VERSION`](Self::STATE_VERSION); this method is not asked then.
+    /// The activation fails, and the stored state is unchanged. A state with a version newer than
+    /// [`STATE_VERSION`](Self::STATE_VERSION) fails as well, without a call of this method.
     fn upgrade(old: OldState<'_>) -> Outcome<Self::State> {
         Err(Failure::new(format!("there is no upgrade from version {}", old.version())))
     }
 
-    /// Runs before `on_stop`, with the reason. A save that is made here is stored, unless the reason is
+    /// Runs before `on_stop`, with the reason. State can be saved here, unless the reason is
     /// [`Lost`](DeactivationReason::Lost).
     fn on_deactivate(
         &mut self,
@@ -57,19 +57,19 @@ pub trait VirtualActor: Remote {
     }
 }
 
-/// Why an actor is deactivated.
+/// Why an actor was deactivated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DeactivationReason {
-    /// It was not used for the time that its type allows.
+    /// The idle timeout of its type has passed.
     Idle,
-    /// It was asked to: by a ref, or by itself.
+    /// Requested through a ref, or by the actor itself.
     Requested,
-    /// The node has more activations than it may, and this one was least recently used.
+    /// The node exceeded its maximum number of active actors, and this one was least recently used.
     Capacity,
-    /// The cluster or its system is being shut down.
+    /// The cluster or its system is shutting down.
     Shutdown,
-    /// It failed.
+    /// The actor failed.
     Failed,
     /// The node or the activation has lost its ownership.
     Lost,

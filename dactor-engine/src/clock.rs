@@ -4,14 +4,14 @@ use std::time::Duration;
 
 /// A clock for leases.
 pub trait Clock: fmt::Debug + Send + Sync {
-    /// The time since a fixed moment.
+    /// The time since a fixed instant.
     fn now(&self) -> Duration;
 }
 
-/// The time since the machine was booted, suspended time included.
+/// The time since boot, including suspended time.
 ///
-/// All processes of a machine read the same time, unless they are in different time namespaces. On systems other than
-/// Linux this is the wall clock, so that setting it back prolongs leases and setting it forward ends them.
+/// All processes of a machine read the same time, unless they are in different time namespaces. On systems
+/// other than Linux this is the wall clock: setting it back extends leases, and setting it forward ends them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BootClock;
 
@@ -30,12 +30,12 @@ impl Clock for BootClock {
     }
 }
 
-/// A clock that a test moves.
+/// A clock for tests, which moves only when advanced.
 #[derive(Debug, Default)]
 pub struct ManualClock(AtomicU64);
 
 impl ManualClock {
-    /// A clock that shows zero.
+    /// A clock at zero.
     pub fn new() -> Self {
         Self::default()
     }

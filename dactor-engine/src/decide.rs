@@ -1,48 +1,48 @@
 //! The decisions of the protocol, as pure functions.
 //!
-//! An engine reads the rows that a decision needs under the lock of the row that it changes, decides, and writes, all in
-//! one step. An engine that decides in SQL mirrors these functions.
+//! An engine reads the rows for a decision under the lock of the row that it changes, decides, and writes,
+//! all in one step. An engine that decides in SQL mirrors these functions.
 
 use std::time::Duration;
 
 use crate::{ClaimToken, ErrorKind, Etag, Eviction, Generation, MemberState, NodeId};
 
-/// What the store has recorded about a node.
+/// The recorded status of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Standing {
-    /// There is no row for the incarnation.
+    /// The incarnation has no row.
     Unknown,
-    /// There is a row without a tombstone, whatever its deadline.
+    /// The row has no tombstone, regardless of its deadline.
     Alive,
-    /// There is a tombstone.
+    /// The row has a tombstone.
     Dead,
 }
 
 /// The directory row of an entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlacementRow {
-    /// The generation that was granted last.
+    /// The last granted generation.
     pub generation: Generation,
-    /// The owner and the token of its claim; `None` after a release.
+    /// The owner and its claim token; `None` after a release.
     pub owner: Option<(NodeId, ClaimToken)>,
 }
 
 /// The decision about a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ClaimDecision {
-    /// Store the claimant, its token and this generation, which is new.
+    /// Store the claimant, its token and this new generation.
     Grant(Generation),
-    /// Change nothing and answer with this generation: the first answer was lost.
+    /// Change nothing and return this generation: the first response was lost.
     Repeat(Generation),
     /// Another node owns the entity.
     OwnedElsewhere,
     /// The claimant is dead or not a member.
     Refuse,
-    /// All generations are used up.
+    /// The generations are exhausted.
     Exhausted,
 }
 
-/// Decides a claim. `owner` is the standing of the owner in `row`, if there is one.
+/// Decides a claim. `owner` is the standing of the owner in `row`, if any.
 pub fn claim(
     row: Option<&PlacementRow>,
     owner: Standing,
@@ -76,13 +76,13 @@ pub fn release(row: Option<&PlacementRow>, generation: Generation) -> bool {
 pub enum OpenDecision {
     /// Store the generation and the token as the fence, and load.
     Raise,
-    /// Load: the first answer was lost.
+    /// Load the state: the first response was lost.
     Repeat,
     /// Another activation has opened the state.
     Fenced,
 }
 
-/// Decides an open. `fence` is the generation and token that opened the state last.
+/// Decides an open. `fence` is the generation and token that last opened the state.
 pub fn open(
     fence: Option<(Generation, ClaimToken)>,
     generation: Generation,
@@ -96,7 +96,7 @@ pub fn open(
     }
 }
 
-/// Decides a save or a clear: `Ok` if it is to be applied, otherwise the kind of the error.
+/// Decides a save or a clear: `Ok` to apply it, otherwise the kind of the error.
 ///
 /// `row` is the stored fence and etag; `None` if the state was never opened.
 pub fn save(
@@ -112,12 +112,12 @@ pub fn save(
     }
 }
 
-/// The lease of a node, as it is stored.
+/// The stored lease of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
     /// When the lease expires, on the clock of the store.
     pub deadline: Duration,
-    /// How often it was renewed.
+    /// The number of renewals.
     pub renewals: u64,
     /// Whether the death is recorded.
     pub dead: bool,
@@ -128,7 +128,7 @@ pub struct Lease {
 pub enum JoinDecision {
     /// Store a new lease.
     Insert,
-    /// Renew the lease: the first answer was lost.
+    /// Renew the lease: the first response was lost.
     Renew,
     /// The incarnation has lost its lease.
     Refuse,
@@ -143,14 +143,14 @@ pub fn join(lease: Option<&Lease>, now: Duration) -> JoinDecision {
     }
 }
 
-/// Decides a renewal at the time `now`: whether the lease is prolonged. Otherwise it is lost.
+/// Decides a renewal at the time `now`: whether to extend the lease. Otherwise it is lost.
 pub fn renew(lease: Option<&Lease>, now: Duration) -> bool {
     lease.is_some_and(|lease| !lease.dead && lease.deadline > now)
 }
 
 /// Decides an eviction at the time `now`. On [`Eviction::Recorded`] the tombstone is stored.
 ///
-/// `gone` is a proof that the process of the node has ended, so that its lease need not have expired.
+/// `gone` means that the node's process has provably ended, so that its lease need not have expired.
 pub fn evict(lease: Option<&Lease>, seen: u64, gone: bool, now: Duration) -> Eviction {
     match lease {
         None => Eviction::Unknown,
@@ -171,8 +171,8 @@ pub fn member_state(lease: &Lease, gone: bool, now: Duration) -> MemberState {
     }
 }
 
-/// Whether an evictor has seen a lease unrenewed for long enough: `since` is when it first saw the current number of
-/// renewals, and `now` the present, both on its own monotonic clock.
+/// Whether an evictor has seen a lease unrenewed for long enough. `since` is when it first saw the current
+/// number of renewals; both times are on its own monotonic clock.
 pub fn unrenewed(ttl: Duration, since: Duration, now: Duration) -> bool {
     now.saturating_sub(since) >= ttl
 }
@@ -198,7 +198,7 @@ mod tests {
         };
         let last = i64::MAX as u64;
         let table = [
-            // The row, the standing of its owner and of the claimant, the decision.
+            // The row, the standing of its owner and of the claimant, the expected decision.
             (None, Unknown, Alive, Grant(generation(1))),
             (row(4, None), Unknown, Alive, Grant(generation(5))),
             (row(4, Some((&me, mine))), Alive, Alive, Repeat(generation(4))),
@@ -210,7 +210,7 @@ mod tests {
             (row(4, Some((&restarted, mine))), Alive, Alive, OwnedElsewhere),
             (row(4, Some((&restarted, mine))), Dead, Alive, Grant(generation(5))),
             (row(last, None), Unknown, Alive, Exhausted),
-            // A claimant that is dead or unknown gets nothing, not even what it has.
+            // A dead or unknown claimant is refused, even for an entity that it owns.
             (None, Unknown, Dead, Refuse),
             (None, Unknown, Unknown, Refuse),
             (row(4, None), Unknown, Dead, Refuse),

@@ -2,15 +2,16 @@ use async_trait::async_trait;
 
 use crate::{ClaimToken, EntityId, Generation, NodeId, StorageError, Watch};
 
-/// Which node owns which entity.
+/// The ownership of entities by nodes.
 ///
-/// Ownership is granted by [`claim`](Self::claim) and ends by [`release`](Self::release), or when the death of the owner
-/// is [recorded](crate::Membership::evict). The row of an entity is never deleted, so that its generations grow forever.
+/// Ownership is granted by [`claim`](Self::claim) and ends with [`release`](Self::release), or when the death
+/// of the owner is [recorded](crate::Membership::evict). The row of an entity is never deleted, so that its
+/// generations only increase.
 #[async_trait]
 pub trait Directory: Send + Sync {
     /// The last known placement of the entity; `None` if it was never claimed.
     ///
-    /// The answer may be out of date when it arrives. Only [`claim`](Self::claim) decides.
+    /// The result may be out of date. Only [`claim`](Self::claim) is authoritative.
     async fn lookup(&self, id: &EntityId) -> Result<Option<Placement>, StorageError>;
 
     /// Claims the entity for an activation on this node.
@@ -23,19 +24,20 @@ pub trait Directory: Send + Sync {
     /// | is owned by a node whose death is recorded | granted, with the next generation |
     /// | is owned by another node | [`OwnedElsewhere`](Claim::OwnedElsewhere) |
     ///
-    /// The owner's row decides: neither a missing row nor a deadline that has passed is a death. A claimant that is not
-    /// a member of the entity's namespace, or whose death is recorded, gets [`Fenced`](crate::ErrorKind::Fenced).
+    /// The owner's row decides: neither a missing row nor an expired deadline counts as a death. A claimant
+    /// that is not a member of the entity's namespace, or whose death is recorded, gets
+    /// [`Fenced`](crate::ErrorKind::Fenced).
     async fn claim(&self, id: &EntityId, claimant: &NodeId, token: ClaimToken)
     -> Result<Claim, StorageError>;
 
-    /// Ends the ownership of this generation. Returns `false`, and changes nothing, if it has ended already.
+    /// Ends the ownership of this generation. Returns `false` and changes nothing if it has already ended.
     async fn release(&self, id: &EntityId, generation: Generation) -> Result<bool, StorageError>;
 
-    /// The changes of placements in a namespace from now on, including changes by other processes.
+    /// Watches the placements in a namespace from now on, including changes by other processes.
     async fn watch_placements(&self, namespace: &str) -> Result<Watch<PlacementChange>, StorageError>;
 }
 
-/// The answer to a claim.
+/// The result of a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub enum Claim {
@@ -50,16 +52,16 @@ pub enum Claim {
     },
 }
 
-/// Where an entity is, or was last.
+/// The current or last placement of an entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placement {
-    /// The generation that was granted last.
+    /// The last granted generation.
     pub generation: Generation,
     /// The owner; `None` if it has released the entity.
     pub owner: Option<NodeId>,
 }
 
-/// A placement that has changed.
+/// A change of a placement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlacementChange {
     /// The entity.

@@ -3,19 +3,19 @@ use std::sync::Arc;
 
 use crate::{Directory, FencedSql, Membership, StateStore};
 
-/// The three parts of an engine, which may be in different stores.
+/// The three parts of an engine, which may use different stores.
 ///
 /// An engine that implements all three traits converts into it.
 #[derive(Clone)]
 pub struct Engine {
-    /// Which node owns which entity.
+    /// The ownership of entities.
     pub directory: Arc<dyn Directory>,
-    /// Which nodes are alive.
+    /// The leases of nodes.
     pub membership: Arc<dyn Membership>,
     /// The durable states.
     pub state: Arc<dyn StateStore>,
-    /// The same states in a database with SQL, for saves with statements of the application; `None` if the engine has no
-    /// SQL. Replace it together with `state`.
+    /// The same states in an SQL database, for saves with statements of the application; `None` if the engine
+    /// has no SQL. Replace it together with `state`.
     pub sql: Option<Arc<dyn FencedSql>>,
 }
 

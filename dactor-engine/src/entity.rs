@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 /// The identity of a virtual actor in a store: namespace, actor type and key.
 ///
-/// An engine stores the three fields apart, so a field may contain any text, also `::` and `/`. Every `ActorId` of
-/// dactor-core without a NUL character has an `EntityId`: `EntityId::new(id.namespace(), id.actor_type(), id.key())`.
+/// An engine stores the three fields separately, so a field may contain any text, including `::` and `/`.
+/// Every `ActorId` of dactor-core without a NUL character has an `EntityId`: `EntityId::new(id.namespace(),
+/// id.actor_type(), id.key())`.
 ///
 /// ```
 /// use dactor_engine::{EntityId, EntityIdError};
@@ -25,16 +26,16 @@ pub struct EntityId {
 }
 
 impl EntityId {
-    /// The greatest length of the three fields together, in bytes.
+    /// The maximum length of the three fields together, in bytes.
     pub const LONGEST: usize = 1024;
 
-    /// Puts an identity together from fields that are not empty and contain no NUL character.
+    /// Creates an identity. The fields must not be empty or contain a NUL character.
     pub fn new(namespace: &str, actor_type: &str, key: &str) -> Result<Self, EntityIdError> {
         check([namespace, actor_type, key])?;
         Ok(Self { namespace: namespace.into(), actor_type: actor_type.into(), key: key.into() })
     }
 
-    /// The actor of the same type that has this key. The two share their other fields.
+    /// The identity of the actor of the same type with this key. The other fields are shared.
     pub fn with_key(&self, key: &str) -> Result<Self, EntityIdError> {
         check([&self.namespace, &self.actor_type, key])?;
         Ok(Self { key: key.into(), ..self.clone() })
@@ -76,13 +77,13 @@ impl fmt::Display for EntityId {
     }
 }
 
-/// Why there is no such [`EntityId`].
+/// Why an [`EntityId`] is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EntityIdError {
     /// A field is empty.
     Empty,
-    /// A field contains a NUL character, which not every store can keep.
+    /// A field contains a NUL character, which some stores cannot store.
     Nul,
     /// The fields together are longer than [`EntityId::LONGEST`].
     TooLong {

@@ -5,7 +5,7 @@ type Source = Box<dyn Error + Send + Sync>;
 
 /// Why an operation of an engine failed.
 ///
-/// [`kind`](Self::kind) is for programs. The text names the operation, the entity or node, and the cause.
+/// [`kind`](Self::kind) is for programs. The text contains the operation, the entity or node, and the cause.
 pub struct StorageError(Box<Inner>);
 
 struct Inner {
@@ -19,25 +19,25 @@ struct Inner {
     source: Option<Source>,
 }
 
-/// The statement of the application that failed a save.
+/// The failed statement of a save.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FailedStatement {
-    /// Its place among the statements of the save; 0 for the first one.
+    /// Its index among the statements of the save.
     pub index: usize,
     /// Its text.
     pub sql: Box<str>,
-    /// How many rows it changed, if that was the failure.
+    /// The number of rows it changed, if that was the failure.
     pub rows: Option<u64>,
 }
 
 impl FailedStatement {
-    /// The statement at this place.
+    /// The statement at this index.
     pub fn new(index: usize, sql: impl Into<Box<str>>) -> Self {
         Self { index, sql: sql.into(), rows: None }
     }
 
-    /// With the number of rows that it changed.
+    /// Adds the number of changed rows.
     #[must_use]
     pub fn rows(mut self, rows: u64) -> Self {
         self.rows = Some(rows);
@@ -53,7 +53,7 @@ pub enum ErrorKind {
     Serialization,
     /// The device or the file failed. Nothing was changed.
     Io,
-    /// The store cannot be reached or is busy. Nothing was changed.
+    /// The store is unreachable or busy. Nothing was changed.
     Unavailable,
     /// There is no such row: the state was never opened.
     NotFound,
@@ -67,13 +67,13 @@ pub enum ErrorKind {
     UnknownOutcome,
     /// A statement of the application failed. Nothing was changed.
     Statement,
-    /// A statement of the application changed another number of rows than it expects. Nothing was changed.
+    /// A statement of the application changed a different number of rows than expected. Nothing was changed.
     RowCount,
-    /// The engine does not have this ability.
+    /// The engine does not support the operation.
     Unsupported,
 }
 
-/// The operation of an engine that failed.
+/// A failed operation of an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Operation {
@@ -136,7 +136,7 @@ impl Operation {
 }
 
 impl StorageError {
-    /// An error of this kind. It is transient if the kind is `Unavailable` or `UnknownOutcome`.
+    /// Creates an error of this kind. It is transient if the kind is `Unavailable` or `UnknownOutcome`.
     pub fn new(kind: ErrorKind, operation: Operation) -> Self {
         let transient = matches!(kind, ErrorKind::Unavailable | ErrorKind::UnknownOutcome);
         let maybe_applied = kind == ErrorKind::UnknownOutcome;
@@ -152,42 +152,42 @@ impl StorageError {
         }))
     }
 
-    /// With the entity or node that the operation was about.
+    /// Adds the entity or node of the operation.
     #[must_use]
     pub fn on(mut self, id: &impl fmt::Display) -> Self {
         self.0.id = Some(id.to_string().into());
         self
     }
 
-    /// With a text that explains the error.
+    /// Adds an explanation.
     #[must_use]
     pub fn because(mut self, detail: impl Into<String>) -> Self {
         self.0.detail = Some(detail.into().into());
         self
     }
 
-    /// With the cause.
+    /// Adds the cause.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Source>) -> Self {
         self.0.source = Some(source.into());
         self
     }
 
-    /// With the statement of the application that failed.
+    /// Adds the failed statement of the application.
     #[must_use]
     pub fn in_statement(mut self, statement: FailedStatement) -> Self {
         self.0.statement = Some(statement);
         self
     }
 
-    /// Whether the same operation can succeed later.
+    /// Sets whether the same operation can succeed later.
     #[must_use]
     pub fn transient(mut self, transient: bool) -> Self {
         self.0.transient = transient;
         self
     }
 
-    /// An earlier attempt may have been applied.
+    /// Marks that an earlier attempt may have been applied.
     pub(crate) fn maybe_applied(mut self) -> Self {
         self.0.maybe_applied = true;
         self
@@ -203,12 +203,12 @@ impl StorageError {
         self.0.operation
     }
 
-    /// The entity or node that the operation was about, as text.
+    /// The entity or node of the operation, as text.
     pub fn id(&self) -> Option<&str> {
         self.0.id.as_deref()
     }
 
-    /// The statement of the application that failed.
+    /// The failed statement of the application.
     pub fn statement(&self) -> Option<&FailedStatement> {
         self.0.statement.as_ref()
     }
@@ -225,7 +225,7 @@ impl StorageError {
 }
 
 impl ErrorKind {
-    /// What the kind means, as in the text of an error.
+    /// The description of the kind, as in the text of an error.
     pub const fn text(self) -> &'static str {
         match self {
             Self::Serialization => "the data cannot be encoded or decoded",

@@ -1,4 +1,4 @@
-//! Faults at chosen rates, from a seed.
+//! Fault injection at configured rates, reproducible by a seed.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,9 +16,9 @@ use crate::{
     Statement, StorageError, Stored, Value, Watch,
 };
 
-/// Which faults a [`Faulty`] engine has, and how often. A rate is clamped to `0.0..=1.0`; all of them are zero at first.
+/// The faults of a [`Faulty`] engine and their rates. A rate is clamped to `0.0..=1.0` and zero by default.
 ///
-/// The same seed gives the same faults, if the operations come in the same order.
+/// The same seed yields the same faults, if the operations run in the same order.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[must_use]
 pub struct Faults {
@@ -38,40 +38,40 @@ impl Faults {
         Self { seed, fail: 0.0, tear: 0.0, lose_answer: 0.0, land_late: 0.0, delay: 0.0, longest_delay }
     }
 
-    /// The operation is not applied, and the answer is [`Unavailable`](ErrorKind::Unavailable).
+    /// The operation is not applied and fails with [`Unavailable`](ErrorKind::Unavailable).
     pub fn fail(mut self, rate: f64) -> Self {
         self.fail = rate;
         self
     }
 
-    /// A write breaks in the middle, and recovery drops it: it is not applied, and the answer is
+    /// A torn write, which recovery discards: it is not applied and fails with
     /// [`UnknownOutcome`](ErrorKind::UnknownOutcome).
     pub fn tear(mut self, rate: f64) -> Self {
         self.tear = rate;
         self
     }
 
-    /// A write is applied, and the answer is [`UnknownOutcome`](ErrorKind::UnknownOutcome).
+    /// A write is applied but fails with [`UnknownOutcome`](ErrorKind::UnknownOutcome).
     pub fn lose_answer(mut self, rate: f64) -> Self {
         self.lose_answer = rate;
         self
     }
 
-    /// A save or clear is answered with [`UnknownOutcome`](ErrorKind::UnknownOutcome), and reaches the store after one
-    /// to three further operations on the same state. Other operations are torn instead.
+    /// A save or clear fails with [`UnknownOutcome`](ErrorKind::UnknownOutcome), and is applied after one to
+    /// three further operations on the same state. Other operations are torn instead.
     pub fn land_late(mut self, rate: f64) -> Self {
         self.land_late = rate;
         self
     }
 
-    /// The operation waits first, for up to `longest`.
+    /// The operation is delayed by up to `longest`.
     pub fn delay(mut self, rate: f64, longest: Duration) -> Self {
         (self.delay, self.longest_delay) = (rate, longest);
         self
     }
 }
 
-/// What happens to an operation.
+/// The fault of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OperationFault {
     Pass,
@@ -81,7 +81,7 @@ enum OperationFault {
     LandLate,
 }
 
-/// An engine with injected [`Faults`] around another engine.
+/// An engine wrapper that injects [`Faults`].
 ///
 /// ```
 /// use dactor_engine::{Engine, Faults, Faulty, Memory};
@@ -96,22 +96,22 @@ pub struct Faulty {
     late: Mutex<HashMap<EntityId, Vec<LateWrite>>>,
 }
 
-/// A write on its way.
+/// A delayed write.
 struct LateWrite {
     write: Write,
     also: Option<Arc<[Statement]>>,
-    /// It lands after this many further operations.
+    /// The number of further operations before it is applied.
     operations: u8,
 }
 
 impl Faulty {
-    /// The engine with these faults.
+    /// Wraps the engine.
     pub fn new(engine: impl Into<Engine>, faults: Faults) -> Self {
         let sequence = Sequence::new(faults.seed);
         Self { inner: engine.into(), faults, sequence, late: Mutex::default() }
     }
 
-    /// Draws the delay and the fault of an operation.
+    /// Draws the delay and the fault of an operation, and waits for the delay.
     async fn draw(&self) -> OperationFault {
         let (delay, length, mut drawn) =
             (self.sequence.fraction(), self.sequence.fraction(), self.sequence.fraction());
@@ -203,7 +203,7 @@ impl Faulty {
         access(&mut self.late.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Applies the late writes whose time has come, after an operation on this state.
+    /// Applies the delayed writes that are due after an operation on this state.
     async fn land(&self, id: &EntityId) {
         let landing: Vec<_> = self.late(|late| {
             let Some(writes) = late.get_mut(id) else { return Vec::new() };
@@ -211,7 +211,7 @@ impl Faulty {
             writes.extract_if(.., |late| late.operations == 0).collect()
         });
         for late in landing {
-            // Its writer has had its answer.
+            // The writer has already received its response.
             let _ = self.apply(&late.write, late.also.as_ref()).await;
         }
     }

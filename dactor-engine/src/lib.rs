@@ -1,12 +1,13 @@
-//! Storage engines for dactor's virtual actors: who owns an actor, which nodes are alive, and the durable states.
+//! Storage engines for dactor's virtual actors: ownership of actors, leases of nodes, and durable states.
 //!
-//! An engine implements three traits. [`Directory`] grants the ownership of an entity with a [`Generation`] that only
-//! grows, [`Membership`] keeps the leases of nodes, and [`StateStore`] keeps the states, each behind a fence that only
-//! the newest generation passes. [`Memory`] is an engine; `dactor-sqlite` and `dactor-postgres` are others. An engine in a database with SQL also
-//! implements [`FencedSql`]: an activation writes tables of the application in the transaction of its save.
+//! An engine implements three traits. [`Directory`] grants the ownership of an entity with an increasing
+//! [`Generation`], [`Membership`] keeps the leases of nodes, and [`StateStore`] keeps the states, each behind
+//! a fence that only the newest generation passes. [`Memory`] is an engine; `dactor-sqlite` and
+//! `dactor-postgres` are others. An engine on an SQL database also implements [`FencedSql`]: an activation
+//! writes tables of the application in the transaction of its save.
 //!
-//! An activation claims its entity, opens its state, and saves under the generation it was granted. When another node has
-//! taken over, a save of the old owner is refused:
+//! An activation claims its entity, opens its state, and saves under its granted generation. When another
+//! node has taken over, a save of the old owner is refused:
 //!
 //! ```
 //! use std::time::Duration;
@@ -43,8 +44,8 @@
 //!
 //! # Writing an engine
 //!
-//! The decisions of the protocol are pure functions in [`decide`]. Run the rules of the engine conformance kit,
-//! `dactor-conformance` with the feature `engine`, on the result.
+//! The decisions of the protocol are pure functions in [`decide`]. Test the engine with the rules of the
+//! conformance kit, `dactor-conformance` with the feature `engine`.
 
 mod clock;
 pub mod decide;

@@ -4,20 +4,21 @@ use async_trait::async_trait;
 
 use crate::{NodeId, StorageError, Watch};
 
-/// Which nodes are alive, by leases.
+/// Membership of nodes, by leases.
 ///
-/// A node's death is a recorded fact, a *tombstone* on the row that renewals update. It is never taken back and is
-/// written by an operation of its own, [`evict`](Self::evict) or [`leave`](Self::leave), before a claim relies on it.
-/// A renewal that finds it has lost.
+/// A node's death is recorded as a *tombstone* in the row that renewals update. It is permanent, and written
+/// by a separate operation, [`evict`](Self::evict) or [`leave`](Self::leave), before a claim relies on it. A
+/// renewal that finds a tombstone fails.
 #[async_trait]
 pub trait Membership: Send + Sync {
-    /// Takes a lease for a new incarnation of a node.
+    /// Acquires a lease for a new incarnation of a node.
     ///
-    /// Joining again with the same incarnation renews its lease: the first answer was lost. An incarnation whose lease
-    /// has expired or whose death is recorded gets [`Fenced`](crate::ErrorKind::Fenced).
+    /// Joining again with the same incarnation renews its lease, in case the first response was lost. An
+    /// incarnation whose lease has expired or whose death is recorded gets
+    /// [`Fenced`](crate::ErrorKind::Fenced).
     async fn join(&self, namespace: &str, node: &NodeId, ttl: Duration) -> Result<(), StorageError>;
 
-    /// Prolongs the lease by its TTL from now, and counts the renewal.
+    /// Extends the lease by its TTL from now, and increments the number of renewals.
     ///
     /// An incarnation that never joined, whose lease has expired or whose death is recorded gets
     /// [`Fenced`](crate::ErrorKind::Fenced), and must stop serving.
@@ -25,30 +26,31 @@ pub trait Membership: Send + Sync {
 
     /// Records the death of a node, if its lease has expired and `seen` is still the number of its renewals.
     ///
-    /// The caller has seen this number for at least the TTL on its own monotonic clock, because the clock of the store
-    /// may jump. [`Reaper`](crate::Reaper) does this. A node with [proven](MemberState::Gone) death is evicted at once.
+    /// The caller must have seen this number for at least the TTL on its own monotonic clock, because the
+    /// clock of the store may jump; [`Reaper`](crate::Reaper) does this. A node with
+    /// [proven](MemberState::Gone) death is evicted at once.
     async fn evict(&self, node: &NodeId, seen: u64) -> Result<Eviction, StorageError>;
 
     /// Records the death of the calling node, which has stopped serving.
     async fn leave(&self, node: &NodeId) -> Result<(), StorageError>;
 
-    /// The members of a namespace, in the order of their incarnations. Dead members may be missing.
+    /// The members of a namespace, sorted by incarnation. Dead members may be missing.
     async fn members(&self, namespace: &str) -> Result<Vec<Member>, StorageError>;
 
-    /// Joins and deaths in a namespace from now on, also those of other processes.
+    /// Watches joins and deaths in a namespace from now on, including those of other processes.
     async fn watch_members(&self, namespace: &str) -> Result<Watch<MemberChange>, StorageError>;
 }
 
-/// The answer to an eviction.
+/// The result of an eviction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Eviction {
     /// The death was recorded by this call.
     Recorded,
-    /// The death was recorded before.
+    /// The death was already recorded.
     AlreadyDead,
     /// The node has renewed its lease, or its lease has not expired. Nothing was changed.
     Alive,
-    /// The store does not know the node. Nothing was changed.
+    /// The node is unknown to the store. Nothing was changed.
     Unknown,
 }
 
@@ -57,9 +59,9 @@ pub enum Eviction {
 pub struct Member {
     /// The node.
     pub node: NodeId,
-    /// How long a renewal lasts.
+    /// The duration of the lease after a renewal.
     pub ttl: Duration,
-    /// How often the lease was renewed.
+    /// The number of renewals.
     pub renewals: u64,
     /// The time until the lease expires, on the clock of the store.
     pub remaining: Duration,
@@ -76,14 +78,14 @@ pub enum MemberState {
     /// The lease has expired on the clock of the store, and can no longer be renewed. The node counts as alive until
     /// its death is recorded.
     Overdue,
-    /// The engine has a proof that the node has ended: its process is gone, or the machine was rebooted.
+    /// The node has provably ended: its process is gone, or the machine was rebooted.
     /// [`evict`](Membership::evict) records the death at once.
     Gone,
     /// The death is recorded.
     Dead,
 }
 
-/// A node that joined or died.
+/// A join or death of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberChange {
     /// The namespace of the node.

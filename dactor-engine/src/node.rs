@@ -3,9 +3,9 @@ use std::sync::Arc;
 
 use crate::Incarnation;
 
-/// A node: its address, and which start of it.
+/// A node, identified by its address and its incarnation.
 ///
-/// Two nodes are the same node only if their incarnations are equal: a restarted node is another one.
+/// Nodes are equal only if their incarnations are equal: a restarted node is a different node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId {
     address: Arc<str>,

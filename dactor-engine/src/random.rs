@@ -1,23 +1,23 @@
-//! Pseudo-random numbers: unpredictable ones for tokens, and repeatable ones for injected faults.
+//! Pseudo-random numbers: unpredictable for tokens, reproducible for injected faults.
 
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 thread_local! {
-    // Both are keyed by the operating system's randomness, differently in every thread.
+    // Both are keyed by the operating system's randomness, differently in each thread.
     static KEYED: (RandomState, RandomState) = (RandomState::new(), RandomState::new());
     static COUNT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// A random `u128`, which no seed determines.
+/// An unpredictable `u128`.
 pub(crate) fn random() -> u128 {
     let count = COUNT.get();
     COUNT.set(count.wrapping_add(1));
     KEYED.with(|(high, low)| u128::from(high.hash_one(count)) << 64 | u128::from(low.hash_one(count)))
 }
 
-/// A repeatable sequence of numbers.
+/// A reproducible sequence of numbers.
 #[derive(Debug)]
 pub(crate) struct Sequence {
     seed: u64,
@@ -34,7 +34,7 @@ impl Sequence {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// SplitMix64: a counter, mixed.
+    /// SplitMix64.
     fn next(&self) -> u64 {
         let count = self.drawn.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let mut number = self.seed.wrapping_add(count.wrapping_mul(0x9E37_79B9_7F4A_7C15));

@@ -4,17 +4,17 @@ use std::time::{Duration, Instant};
 
 use crate::{Eviction, Incarnation, Member, MemberState, Membership, NodeId, StorageError, decide};
 
-/// Records the deaths of nodes that do not renew their leases.
+/// Evicts nodes that do not renew their leases.
 ///
-/// An expired deadline alone is not enough, because the clock of a store may jump. The reaper must have seen the number
-/// of renewals unchanged for the TTL of the lease on its own monotonic clock. A node with
+/// An expired deadline alone is not sufficient, because the clock of a store may jump. The reaper must have
+/// seen an unchanged number of renewals for the TTL of the lease on its own monotonic clock. A node with
 /// [proven](MemberState::Gone) death is evicted at once.
 pub struct Reaper {
     origin: Instant,
     seen: HashMap<Incarnation, Sighting>,
 }
 
-/// Since when a lease has this number of renewals.
+/// When a lease was first seen with this number of renewals.
 struct Sighting {
     renewals: u64,
     since: Duration,
@@ -32,9 +32,9 @@ impl Reaper {
         Self::default()
     }
 
-    /// Looks at all leases of a namespace, and returns the nodes whose deaths this call recorded.
+    /// Checks all leases of a namespace, and returns the nodes whose deaths this call recorded.
     ///
-    /// Call it repeatedly, several times in a TTL.
+    /// Call it periodically, several times per TTL.
     pub async fn reap(
         &mut self,
         membership: &dyn Membership,
@@ -43,7 +43,7 @@ impl Reaper {
         self.reap_at(membership, namespace, self.origin.elapsed()).await
     }
 
-    /// As [`reap`](Self::reap), at this time of the reaper's own monotonic clock. For tests.
+    /// Like [`reap`](Self::reap), at this time of the reaper's monotonic clock. For tests.
     pub async fn reap_at(
         &mut self,
         membership: &dyn Membership,
@@ -60,7 +60,7 @@ impl Reaper {
         Ok(evicted)
     }
 
-    /// Notes the renewals, and returns the members to evict.
+    /// Updates the sightings, and returns the members to evict.
     fn observe(&mut self, members: Vec<Member>, now: Duration) -> Vec<Member> {
         self.seen
             .retain(|incarnation, _| members.iter().any(|member| member.node.incarnation() == *incarnation));
@@ -105,7 +105,7 @@ mod tests {
         let mut reaper = Reaper::new();
         let mut dead =
             |renewals, state, now| !reaper.observe(vec![member(renewals, state)], second(now)).is_empty();
-        // The clock of the store has jumped: the first sighting is already overdue.
+        // The store's clock has jumped: the first sighting is already overdue.
         assert!(!dead(1, MemberState::Overdue, 100));
         assert!(!dead(1, MemberState::Overdue, 109));
         assert!(!dead(2, MemberState::Alive, 109));

@@ -1,8 +1,9 @@
-//! Settling a write whose outcome is unknown.
+//! Retries writes with an unknown outcome.
 //!
-//! A read alone cannot settle it: the write may still be on its way, and land after the read. The same conditional write
-//! is repeated with the same etag. Whichever copy comes second fails its condition, so the content is applied at most
-//! once. Only if the repetition matches no row, a read tells whether the first copy did it.
+//! A read alone cannot determine the outcome: the write may still be in flight and be applied after the read.
+//! So the same conditional write is retried with the same etag. The second copy to arrive fails its
+//! condition, so the content is applied at most once. Only if the retry matches no row, a read tells whether
+//! the first copy was applied.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use crate::{
     EntityId, ErrorKind, Etag, FencedSql, Generation, Operation, StateStore, Statement, StorageError,
 };
 
-/// A conditional write, in a form that can be repeated.
+/// A conditional write that can be retried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Write {
     /// The entity.
@@ -34,34 +35,34 @@ impl Write {
     }
 }
 
-/// How often and how fast a write is repeated.
+/// The retry policy of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Repetition {
-    /// The most repetitions of a write with an unknown outcome.
+    /// The maximum number of retries of a write with an unknown outcome.
     pub most: u32,
-    /// The pause before the first repetition; it doubles with each.
+    /// The backoff before the first retry; it doubles with each.
     pub first_pause: Duration,
-    /// The longest pause.
+    /// The maximum backoff.
     pub longest_pause: Duration,
 }
 
 impl Default for Repetition {
-    /// Eight repetitions, after 5 ms to 500 ms: about 1.1 s.
+    /// Eight retries, with a backoff of 5 ms to 500 ms: about 1.1 s.
     fn default() -> Self {
         Self { most: 8, first_pause: Duration::from_millis(5), longest_pause: Duration::from_millis(500) }
     }
 }
 
 impl Repetition {
-    /// At most this many repetitions.
+    /// Sets the maximum number of retries.
     #[must_use]
     pub fn most(mut self, most: u32) -> Self {
         self.most = most;
         self
     }
 
-    /// The pause before the first repetition.
+    /// Sets the backoff before the first retry.
     #[must_use]
     pub fn first_pause(mut self, pause: Duration) -> Self {
         self.first_pause = pause;
@@ -69,11 +70,11 @@ impl Repetition {
     }
 }
 
-/// Writes, and repeats the write while its outcome is unknown.
+/// Writes, and retries while the outcome is unknown.
 ///
-/// `Ok` means that the content is stored. An error says by
-/// [`may_have_been_applied`](StorageError::may_have_been_applied) whether the content may be stored in spite of it: then
-/// the writer must give up its activation, because it does not know its own state.
+/// `Ok` means that the content is stored. After an error,
+/// [`may_have_been_applied`](StorageError::may_have_been_applied) tells whether the content may be stored
+/// nevertheless: then the writer must give up its activation, because its own state is unknown.
 pub async fn write(
     store: &dyn StateStore,
     write: &Write,
@@ -82,7 +83,7 @@ pub async fn write(
     Attempt { store, write, sql: None }.settle(repetition).await
 }
 
-/// [`write()`] of a save together with statements of the application. They are applied once, with the save.
+/// Like [`write()`], with statements of the application, which are applied once, with the save.
 ///
 /// # Errors
 ///
@@ -97,7 +98,7 @@ pub async fn write_with(
     Attempt { store: sql, write, sql: Some((sql, also)) }.settle(repetition).await
 }
 
-/// What is repeated.
+/// The write to retry.
 struct Attempt<'a> {
     store: &'a dyn StateStore,
     write: &'a Write,
@@ -139,7 +140,7 @@ impl Attempt<'_> {
             .with_source(unknown))
     }
 
-    /// Repeats a write whose outcome is unknown. The outer `Err` means that it is still unknown.
+    /// Retries a write with an unknown outcome. The outer `Err` means that it is still unknown.
     async fn repeat(&self) -> Result<Result<(), StorageError>, StorageError> {
         let write = self.write;
         let error = match self.apply().await {
@@ -147,7 +148,7 @@ impl Attempt<'_> {
             Err(error) => error,
         };
         match error.kind() {
-            // A new owner has opened the state; its open has seen the lost write, or no open ever will.
+            // A new owner has opened the state. Its open either saw the lost write, or no open ever will.
             ErrorKind::Fenced => Ok(Err(error.maybe_applied())),
             ErrorKind::Conflict => match self.store.read(&write.id).await? {
                 Some(stored) if stored.fence != write.generation => {
@@ -158,7 +159,7 @@ impl Attempt<'_> {
                 _ => Ok(Err(error)),
             },
             ErrorKind::NotFound | ErrorKind::TooLarge => Ok(Err(error)),
-            // The statements depend on tables that others change: the first copy may still land.
+            // The statements depend on tables that others change: the first copy may still be applied.
             ErrorKind::Statement | ErrorKind::RowCount => Ok(Err(error.maybe_applied())),
             _ => Err(error),
         }

@@ -1,4 +1,4 @@
-//! SQL of the application, under the fence.
+//! Fenced SQL of the application.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,25 +8,27 @@ use bytes::Bytes;
 
 use crate::{EntityId, Etag, Generation, StateStore, StorageError};
 
-/// A [`StateStore`] in a database with SQL: an activation writes tables of the application in the transaction of its save.
+/// A [`StateStore`] in an SQL database: an activation writes tables of the application in the transaction of
+/// its save.
 ///
-/// Parameters are written `$1` to `$n` on every database, and each argument needs its parameter. A statement is one
-/// statement of SQL. It cannot begin or end a transaction, and cannot touch the tables of the engine.
+/// Parameters are written `$1` to `$n` on every database, and each argument needs its parameter. Each
+/// [`Statement`] is a single SQL statement. It cannot begin or end a transaction, and cannot access the
+/// tables of the engine.
 #[async_trait]
 pub trait FencedSql: StateStore {
-    /// [Saves](StateStore::save) and runs the statements, in one transaction: all of it is committed, or nothing.
+    /// [Saves](StateStore::save) and runs the statements atomically in one transaction.
     ///
-    /// The statements run in order, after the condition of the save was tested: if the save is
-    /// [`Fenced`](crate::ErrorKind::Fenced) or a [`Conflict`](crate::ErrorKind::Conflict), none of them runs. Therefore the
-    /// same call can be repeated after [`UnknownOutcome`](crate::ErrorKind::UnknownOutcome), by
+    /// The statements run in order, after the condition of the save is checked: if the save is
+    /// [`Fenced`](crate::ErrorKind::Fenced) or a [`Conflict`](crate::ErrorKind::Conflict), none of them runs.
+    /// Therefore the same call can be retried after [`UnknownOutcome`](crate::ErrorKind::UnknownOutcome), by
     /// [`settle::write_with`](crate::settle::write_with), and the statements still run once.
     ///
     /// # Errors
     ///
-    /// Those of [`save`](StateStore::save); [`Statement`](crate::ErrorKind::Statement) if a statement fails, and
-    /// [`RowCount`](crate::ErrorKind::RowCount) if it changes another number of rows than it
-    /// [expects](Statement::expect_rows). The error [names the statement](StorageError::statement). Saves of other entities
-    /// in the same group commit are not affected.
+    /// Those of [`save`](StateStore::save); [`Statement`](crate::ErrorKind::Statement) if a statement fails,
+    /// and [`RowCount`](crate::ErrorKind::RowCount) if it changes a different number of rows than
+    /// [expected](Statement::expect_rows). The error [names the statement](StorageError::statement). Saves of
+    /// other entities in the same group commit are not affected.
     async fn save_with(
         &self,
         id: &EntityId,
@@ -37,18 +39,18 @@ pub trait FencedSql: StateStore {
         also: Arc<[Statement]>,
     ) -> Result<(), StorageError>;
 
-    /// Runs a query on a connection for reading, and returns all rows.
+    /// Runs a read-only query, and returns all rows.
     ///
-    /// It is not fenced: it sees what is committed, of whatever activation, and its rows may be out of date when they
-    /// arrive. An activation that queries after its state was opened sees all that earlier activations have committed.
+    /// Not fenced: sees rows committed by any activation, and its result may be out of date. An activation
+    /// that queries after opening its state sees all commits of earlier activations.
     ///
     /// # Errors
     ///
-    /// [`Statement`](crate::ErrorKind::Statement) if the query is not valid or would write.
+    /// [`Statement`](crate::ErrorKind::Statement) if the query is invalid or would write.
     async fn query(&self, sql: &str, args: &[Value]) -> Result<Vec<Row>, StorageError>;
 }
 
-/// A statement of SQL with its arguments.
+/// An SQL statement with its arguments.
 ///
 /// ```
 /// use dactor_engine::Statement;
@@ -60,11 +62,11 @@ pub trait FencedSql: StateStore {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
-    /// The text, with the parameters `$1` to `$n`.
+    /// The SQL text, with the parameters `$1` to `$n`.
     pub sql: Cow<'static, str>,
     /// The arguments: the first one is `$1`.
     pub args: Vec<Value>,
-    /// How many rows it has to change; any number if `None`.
+    /// The expected number of changed rows; any number if `None`.
     pub expect_rows: Option<u64>,
 }
 
@@ -74,14 +76,14 @@ impl Statement {
         Self { sql: sql.into(), args: Vec::new(), expect_rows: None }
     }
 
-    /// With the next argument.
+    /// Adds the next argument.
     #[must_use]
     pub fn bind(mut self, value: impl Into<Value>) -> Self {
         self.args.push(value.into());
         self
     }
 
-    /// With the number of rows that it has to change. Another number fails the whole save.
+    /// Sets the expected number of changed rows. A different number fails the whole save.
     #[must_use]
     pub fn expect_rows(mut self, rows: u64) -> Self {
         self.expect_rows = Some(rows);
@@ -89,7 +91,7 @@ impl Statement {
     }
 }
 
-/// A value in SQL.
+/// An SQL value.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Value {
     /// `NULL`.
@@ -99,7 +101,7 @@ pub enum Value {
     Int(i64),
     /// A floating-point number.
     Real(f64),
-    /// A text.
+    /// A string.
     Text(String),
     /// Bytes.
     Blob(Bytes),
@@ -171,7 +173,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// A row. For engines, which share the names of the columns between rows.
+    /// Creates a row. For engines, which share the column names between rows.
     pub fn new(columns: Arc<[Box<str>]>, values: Vec<Value>) -> Self {
         Self { columns, values }
     }
@@ -186,7 +188,7 @@ impl Row {
         &self.values
     }
 
-    /// The value in a column, by number; `NULL` if there is no such column.
+    /// The value in a column, by index; `NULL` if there is no such column.
     pub fn at(&self, column: usize) -> &Value {
         self.values.get(column).unwrap_or(&Value::Null)
     }

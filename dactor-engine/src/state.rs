@@ -5,14 +5,15 @@ use crate::{ClaimToken, EntityId, Etag, Generation, StorageError};
 
 /// The durable states of entities, each with its fence.
 ///
-/// The *fence* of an entity is the highest generation that has [opened](Self::open) its state. Only that generation can
-/// write. A write is durable when it is answered with `Ok`.
+/// The *fence* of an entity is the highest generation that has [opened](Self::open) its state. Only that
+/// generation can write. A write is durable when it returns `Ok`.
 #[async_trait]
 pub trait StateStore: Send + Sync {
     /// Raises the fence to this generation and loads the state, in one step.
     ///
-    /// Gets [`Fenced`](crate::ErrorKind::Fenced) unless the generation is higher than the fence, or equal to it with the
-    /// same token: the first answer was lost. Opening creates the row of the entity.
+    /// Fails with [`Fenced`](crate::ErrorKind::Fenced) unless the generation is higher than the fence, or
+    /// equal to it with the same token (a retry after a lost response). Opening creates the row of the
+    /// entity.
     async fn open(
         &self,
         id: &EntityId,
@@ -22,9 +23,9 @@ pub trait StateStore: Send + Sync {
 
     /// Replaces the state, if the fence is this generation and the stored etag is `read`.
     ///
-    /// Otherwise the answer is [`Fenced`](crate::ErrorKind::Fenced) or [`Conflict`](crate::ErrorKind::Conflict), or
-    /// [`NotFound`](crate::ErrorKind::NotFound) for a state that was never opened, and nothing is changed. `new` is
-    /// random and must not be used for another content. After
+    /// Otherwise fails with [`Fenced`](crate::ErrorKind::Fenced), [`Conflict`](crate::ErrorKind::Conflict),
+    /// or [`NotFound`](crate::ErrorKind::NotFound) for a state that was never opened, and changes nothing.
+    /// `new` must be random and not be reused for other content. After
     /// [`UnknownOutcome`](crate::ErrorKind::UnknownOutcome) use [`settle::write`](crate::settle::write).
     async fn save(
         &self,
@@ -45,10 +46,10 @@ pub trait StateStore: Send + Sync {
         new: Etag,
     ) -> Result<(), StorageError>;
 
-    /// Reads a state with its fence, without raising the fence. `None` if it was never opened.
+    /// Reads a state with its fence, without raising the fence; `None` if it was never opened.
     async fn read(&self, id: &EntityId) -> Result<Option<Stored>, StorageError>;
 
-    /// The keys of the entities of a type that have a state, in the order of their bytes: at most `limit`, all of them
+    /// Lists the keys of the entities of a type that have a state, in byte order: at most `limit` keys, all
     /// after `after`.
     async fn list(
         &self,
@@ -59,16 +60,16 @@ pub trait StateStore: Send + Sync {
     ) -> Result<Page, StorageError>;
 }
 
-/// A state that was opened.
+/// An opened state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opened {
-    /// The etag that the first save has to name; `None` if there was never a save.
+    /// The etag to pass to the first save; `None` if there was never a save.
     pub etag: Option<Etag>,
     /// The state; `None` if there was never a save, or if it was cleared.
     pub body: Option<Bytes>,
 }
 
-/// A state as it is stored.
+/// A stored state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stored {
     /// The highest generation that has opened the state.
@@ -79,17 +80,17 @@ pub struct Stored {
     pub body: Option<Bytes>,
 }
 
-/// Keys of entities.
+/// A page of entity keys.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Page {
-    /// The keys, in the order of their bytes.
+    /// The keys, in byte order.
     pub keys: Vec<String>,
     /// The key to continue after; `None` if there are no more keys.
     pub next: Option<String>,
 }
 
 impl Page {
-    /// The first `limit` of the keys. For engines, which ask their store for `limit + 1` keys to know whether there are
+    /// The first `limit` of the keys. For engines, which query `limit + 1` keys to detect whether there are
     /// more.
     pub fn new(mut keys: Vec<String>, limit: usize) -> Self {
         let more = keys.len() > limit;

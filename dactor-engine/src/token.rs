@@ -3,10 +3,10 @@ use std::num::NonZeroU64;
 
 use crate::random::random;
 
-/// The number of an ownership of an entity, which is also its fence.
+/// The generation of an entity's ownership, used as its fencing token.
 ///
-/// A generation is granted by [`Directory::claim`](crate::Directory::claim). For one entity it only grows, and is never
-/// granted twice. It fits into a signed 64-bit integer, as SQL stores have.
+/// Granted by [`Directory::claim`](crate::Directory::claim). The generations of an entity only increase, and
+/// none is granted twice. A generation fits into a signed 64-bit integer, for SQL stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Generation(NonZeroU64);
 
@@ -30,7 +30,7 @@ impl Generation {
         self.0.get()
     }
 
-    /// The generation after this one. `None` after the last, which no store reaches.
+    /// The next generation; `None` after the last, which no store reaches.
     pub const fn next(self) -> Option<Self> {
         Self::new(self.get() + 1)
     }
@@ -42,7 +42,7 @@ impl fmt::Display for Generation {
     }
 }
 
-/// The start of a node: a random number that no other start has, also of a node at the same address.
+/// The incarnation of a node: a random number that identifies one start of it, even at the same address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Incarnation(NonZeroU64);
 
@@ -86,12 +86,12 @@ macro_rules! random_value {
                 Self(random())
             }
 
-            /// The value that a store kept.
+            /// Converts from the stored form.
             pub const fn from_bytes(bytes: [u8; 16]) -> Self {
                 Self(u128::from_be_bytes(bytes))
             }
 
-            /// The value for a store to keep.
+            /// Converts to the stored form.
             pub const fn to_bytes(self) -> [u8; 16] {
                 self.0.to_be_bytes()
             }
@@ -106,18 +106,19 @@ macro_rules! random_value {
 }
 
 random_value! {
-    /// The token of one activation in its claim and its open.
+    /// The token of an activation in its claim and its open.
     ///
-    /// A claim with the same token gets the same generation again: its answer was lost. A claim with another token gets
-    /// a higher one, so that a save in flight of an activation that was killed does not land on its successor's state.
+    /// A retried claim with the same token gets the same generation. A claim with another token gets a higher
+    /// one, so that an in-flight save of a killed activation is not applied to its successor's state.
     ClaimToken
 }
 
 random_value! {
     /// The version of a stored state, chosen by the writer.
     ///
-    /// Draw a [random](Self::random) one for each content to save. Neither a hash of the content nor a counter will do:
-    /// the writer recognises its own save by the etag after an unknown outcome, and both can recur.
+    /// Draw a [random](Self::random) etag for each content to save. A hash of the content or a counter is not
+    /// sufficient: the writer recognises its own save by the etag after an unknown outcome, and both can
+    /// recur.
     Etag
 }
 

@@ -3,21 +3,21 @@ use std::fmt;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
-/// Changes in a store, as they become known.
+/// A stream of changes in a store.
 ///
-/// A change is a hint: it may come late, and a reader that is too slow misses some. Changes of one entity or node are in
+/// A change is a hint: it may be late, and a slow reader misses changes. Changes of one entity or node are in
 /// order.
 pub struct Watch<T> {
     receiver: broadcast::Receiver<T>,
     filter: Box<dyn Fn(&T) -> bool + Send + Sync>,
 }
 
-/// What a [`Watch`] reports.
+/// A notification of a [`Watch`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice<T> {
     /// A change.
     Changed(T),
-    /// Changes were dropped because the reader was too slow: read everything again.
+    /// Changes were dropped because the reader was too slow: reload everything.
     Missed,
     /// The engine was closed.
     Closed,
@@ -50,18 +50,18 @@ pub struct Publisher<T> {
 }
 
 impl<T: Clone> Publisher<T> {
-    /// A publisher that keeps this many changes for a slow reader.
+    /// A publisher that buffers this many changes for a slow reader.
     pub fn new(capacity: usize) -> Self {
         Self { sender: broadcast::Sender::new(capacity) }
     }
 
-    /// Reports a change to all watches.
+    /// Publishes a change to all watches.
     pub fn publish(&self, change: T) {
         // Fails if there is no watch.
         let _ = self.sender.send(change);
     }
 
-    /// A watch of the changes from now on that pass the filter.
+    /// Watches the changes from now on that pass the filter.
     pub fn watch(&self, filter: impl Fn(&T) -> bool + Send + Sync + 'static) -> Watch<T> {
         Watch { receiver: self.sender.subscribe(), filter: Box::new(filter) }
     }

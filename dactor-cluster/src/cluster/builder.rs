@@ -31,56 +31,56 @@ impl ClusterBuilder {
         }
     }
 
-    /// Where ownership, leases and states are stored.
+    /// Sets the storage engine for ownership, leases and states.
     pub fn engine(mut self, engine: impl Into<Engine>) -> Self {
         self.engine = Some(engine.into());
         self
     }
 
-    /// Adds a type of actors, with default options.
+    /// Registers an actor type with default options.
     pub fn register<A: VirtualActor>(self) -> Self {
         self.register_with::<A>(TypeOptions::default())
     }
 
-    /// Adds a type of actors.
+    /// Registers an actor type.
     pub fn register_with<A: VirtualActor>(mut self, options: TypeOptions) -> Self {
         self.types.push((TypeId::of::<A>(), A::TYPE, options));
         self
     }
 
-    /// How many actors may be active on this node: when one more is activated, the least recently used one is deactivated.
-    /// Without limit unless set.
+    /// The maximum number of active actors on this node: beyond it, the least recently used actor is
+    /// deactivated. Unlimited by default.
     pub fn max_active(mut self, actors: usize) -> Self {
         self.max_active = actors;
         self
     }
 
-    /// How long the lease of the node lasts without a renewal, and how much earlier the node stops serving: 10 s and 1 s
-    /// unless set. The margin covers differences between the rates of clocks.
+    /// The TTL of the node's lease, and the margin before its expiry at which the node stops serving: 10 s
+    /// and 1 s by default. The margin covers clock drift.
     pub fn lease(mut self, ttl: Duration, margin: Duration) -> Self {
         (self.lease.ttl, self.lease.margin) = (ttl, margin);
         self
     }
 
-    /// What the node does when it has lost its lease.
+    /// Sets how the node reacts to a lost lease.
     pub fn on_lease_lost(mut self, then: OnLeaseLost) -> Self {
         self.lease.on_lost = then;
         self
     }
 
-    /// The address of the node, as other nodes see it. An engine does not interpret it.
+    /// The address of the node for other nodes. An engine does not interpret it.
     pub fn address(mut self, address: impl Into<String>) -> Self {
         self.lease.address = address.into();
         self
     }
 
-    /// Gives the node a role, for [`Pinned`](crate::placement::PlacementStrategy::Pinned) types.
+    /// Adds a role to the node, for [`Pinned`](crate::placement::PlacementStrategy::Pinned) types.
     pub fn role(mut self, role: impl Into<String>) -> Self {
         self.roles.insert(role.into());
         self
     }
 
-    /// The clock of leases and idle times, for tests. It must be the one of the engine.
+    /// Sets the clock of leases and idle times, for tests. It must be the engine's clock.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
@@ -140,7 +140,7 @@ impl ClusterBuilder {
             inner.leave().await;
             return Err(error);
         }
-        // A predecessor that was killed is recognised now, and not by the first claim.
+        // Detects a killed predecessor now, not with the first claim.
         inner.reap().await;
         let thread = crate::renewal::start(&inner)?;
         *inner.renewals.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
@@ -164,7 +164,7 @@ impl ClusterBuilder {
 }
 
 impl Inner {
-    /// Spawns the actors above the activations.
+    /// Spawns the parents of the activations.
     async fn spawn_parents(self: &Arc<Self>) -> Result<()> {
         let root = self.system.spawn_service(Root(Arc::downgrade(self))).name("virtual").await?;
         for kind in self.types.values() {

@@ -1,4 +1,4 @@
-//! An engine in memory, for tests and for actors whose states need not survive the process.
+//! An in-memory engine, for tests and for actors whose states need not survive the process.
 
 mod protocol;
 mod tables;
@@ -19,9 +19,9 @@ use crate::{
     StateStore, StorageError, Stored, Watch,
 };
 
-/// An engine in memory.
+/// An in-memory engine.
 ///
-/// Clones share one store, as several processes share a database.
+/// Clones share one store, like processes that share a database.
 #[derive(Clone)]
 pub struct Memory {
     shared: Arc<Shared>,
@@ -36,11 +36,11 @@ struct Shared {
     members: Publisher<MemberChange>,
 }
 
-/// Changes that a slow watch can be behind.
+/// The number of changes buffered for a slow watch.
 const KEPT_CHANGES: usize = 1024;
 
 impl Memory {
-    /// The default limit for a state: 16 MiB.
+    /// The default maximum size of a state: 16 MiB.
     pub const LARGEST_STATE: usize = 16 << 20;
 
     /// An empty store with leases on the [boot clock](BootClock).
@@ -53,7 +53,7 @@ impl Memory {
         Self::with_protocol(clock, Standard)
     }
 
-    /// An empty store that decides by this protocol. For deliberately broken engines.
+    /// An empty store with this protocol. For deliberately broken engines.
     pub fn with_protocol(clock: Arc<dyn Clock>, protocol: impl Protocol + 'static) -> Self {
         let shared = Shared {
             tables: Mutex::default(),
@@ -139,7 +139,7 @@ impl Directory for Memory {
             StorageError::new(kind, Operation::Claim).on(id).because(format!("by {claimant}"))
         })?;
         if changed && let Some(placement) = tables.placement(id) {
-            // Under the lock, so that changes of an entity are in order.
+            // Under the lock, so that changes of an entity are published in order.
             self.placed(id, placement);
         }
         Ok(claim)

@@ -3,10 +3,10 @@ use std::time::Duration;
 use crate::decide::{self, ClaimDecision, JoinDecision, Lease, OpenDecision, PlacementRow, Standing};
 use crate::{ClaimToken, ErrorKind, Etag, Eviction, Generation, NodeId};
 
-/// The decisions of a [`Memory`](crate::Memory).
+/// The protocol decisions of a [`Memory`](crate::Memory).
 ///
-/// Each method is by default the function of the same name in [`decide`]. Replacing one gives a deliberately broken
-/// engine, by which a test suite shows that it notices the difference.
+/// Each method defaults to the function of the same name in [`decide`]. Overriding one makes a deliberately
+/// broken engine, with which a test suite proves that it detects the defect.
 pub trait Protocol: Send + Sync {
     /// Decides a claim.
     fn claim(
@@ -80,7 +80,7 @@ pub trait Protocol: Send + Sync {
     }
 }
 
-/// The protocol as it has to be.
+/// The correct protocol.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Standard;
 

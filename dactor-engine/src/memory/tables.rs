@@ -11,7 +11,7 @@ use crate::{
     Page, Placement, Stored,
 };
 
-/// Namespace and actor type: a list reads the states of one type.
+/// Namespace and actor type, because a list reads the states of one type.
 type TypeKey = (Box<str>, Box<str>);
 
 /// The rows of the store.
@@ -43,7 +43,7 @@ impl Tables {
         Some(Placement { generation: row.generation, owner })
     }
 
-    /// The answer, and whether the row has changed.
+    /// Returns the result, and whether the row has changed.
     pub(super) fn claim(
         &mut self,
         protocol: &dyn Protocol,
@@ -90,7 +90,7 @@ impl Tables {
         released
     }
 
-    /// Whether the node is new.
+    /// Returns whether the node is new.
     pub(super) fn join(
         &mut self,
         protocol: &dyn Protocol,
@@ -129,7 +129,7 @@ impl Tables {
         Ok(())
     }
 
-    /// The answer, and the namespace of the node.
+    /// Returns the result, and the namespace of the node.
     pub(super) fn evict(
         &mut self,
         protocol: &dyn Protocol,
@@ -143,7 +143,7 @@ impl Tables {
         (eviction, namespace)
     }
 
-    /// Records the death, and returns the namespace of the node if it was alive.
+    /// Records the death. Returns the namespace of the node if it was alive.
     pub(super) fn leave(&mut self, node: &NodeId) -> Option<Box<str>> {
         let row = self.members.get_mut(&node.incarnation()).filter(|row| !row.lease.dead)?;
         row.lease.dead = true;
@@ -166,7 +166,7 @@ impl Tables {
         self.states.get(&type_of(id))?.get(id.key())
     }
 
-    /// The state, or the fence that refuses the open.
+    /// Returns the state, or the error of the fence.
     pub(super) fn open(
         &mut self,
         protocol: &dyn Protocol,
@@ -188,7 +188,7 @@ impl Tables {
         Ok(Opened { etag: row.etag, body: row.body.clone() })
     }
 
-    /// Writes the body, or clears the state if there is none.
+    /// Writes the body; clears the state if it is `None`.
     pub(super) fn write(
         &mut self,
         protocol: &dyn Protocol,
