@@ -1,6 +1,8 @@
 use std::any::Any;
-use std::future::{pending, poll_fn};
+use std::future::{Future, pending, poll_fn};
+use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Waker};
 
 use dactor_core::spi::{Cell, Exit, NativeEnd, TurnEnd};
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SupervisionEvent};
@@ -70,7 +72,7 @@ impl Actor for CellActor {
 
     /// Also runs after a native stop or drain, when the cell has not ended yet.
     async fn post_stop(&self, myself: ActorRef<()>, (): &mut ()) -> Result<(), ActorProcessingErr> {
-        self.cell().end(NativeEnd::Stop);
+        self.cell().end(if is_stop_requested(&myself) { NativeEnd::Stop } else { NativeEnd::Drain });
         match poll_fn(|cx| self.cell().poll_run(cx)).await {
             Exit::Normal => Ok(()),
             Exit::Failed(error) => Err(error.into()),
@@ -81,6 +83,14 @@ impl Actor for CellActor {
             }
         }
     }
+}
+
+/// Whether an ending actor was stopped; otherwise it was drained.
+///
+/// ractor does not tell `post_stop`, but it takes only one stop request: a second one is refused at once, and the
+/// first one waits for the end. A first request has no effect here, because the actor is already ending.
+fn is_stop_requested(ending: &ActorCell) -> bool {
+    pin!(ending.stop_and_wait(None, None)).poll(&mut Context::from_waker(Waker::noop())).is_ready()
 }
 
 /// The ractor actor, as seen by its senders.

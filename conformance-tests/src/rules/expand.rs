@@ -118,6 +118,16 @@ pub(crate) static RULES: &[Rule] = &[
         body!(runtime_dropped),
     )
     .spi(&["foreign-runtime"]),
+    Rule::must(
+        "EXPAND-13",
+        Topic::Streams,
+        &[(Topic::Streams, State::Idle), (Topic::Streams, State::NativeStop), (Topic::Streams, State::Drained)],
+        "A native drain asks producers to finish and waits for them, like a drain of dactor; the consumer gets all items and the end.",
+        "An idle actor with an open stream has accepted a request that it has not answered completely.",
+        body!(native_drain),
+    )
+    .needs(Capability::NativeDrain)
+    .spi(&["drain-stops", "drains-one-turn"]),
 ];
 
 async fn in_order(rule: RuleContext) {
@@ -269,6 +279,26 @@ async fn native_stop(rule: RuleContext) {
     let end = all(&rule, items).await;
     let (interrupted, finished) = ((vec![], Some(ErrorKind::Interrupted)), (vec![LAST], None));
     assert!(end == interrupted || end == finished, "{end:?}");
+}
+
+async fn native_drain(rule: RuleContext) {
+    for idle in [true, false] {
+        let (actor, _) = spawn(&rule).await;
+        let items = actor.expand(Numbers(3, Then::Beside)).await.unwrap();
+        if idle {
+            rule.soon("the handler has returned", actor.ask(Ping)).await.unwrap();
+            rule.take_native_handle(&actor);
+            rule.let_idle().await;
+        }
+        rule.native_drain(&actor).await;
+        assert_eq!(
+            all(&rule, items).await,
+            (vec![0, 1, 2, LAST], None),
+            "idle: {idle}: on a native drain call `Cell::end` with `NativeEnd::Drain` and run the cell to its end"
+        );
+        let reason = rule.soon("the actor ends", actor.wait()).await.unwrap();
+        assert!(matches!(reason, StopReason::Drained), "idle: {idle}: {reason}");
+    }
 }
 
 async fn native_kill(rule: RuleContext) {
