@@ -356,3 +356,24 @@ async fn a_far_actor_is_asked_to_end() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_far_actor_that_has_ended_is_not_asked_to_end() {
+    let bench = Bench::new().await;
+    let waiting = tokio::spawn({
+        let far = bench.far.clone();
+        async move { far.wait().await }
+    });
+    while bench.route.calls() != ["watch"] {
+        tokio::task::yield_now().await;
+    }
+    assert!(bench.ended(StopReason::Stopped));
+    waiting.await.unwrap().unwrap();
+    bench.route.calls();
+    bench.route.refuses.store(true, Ordering::SeqCst);
+    for how in [End::Stop, End::Drain, End::Kill] {
+        bench.far.end(how).unwrap();
+    }
+    assert!(bench.route.calls().is_empty());
+    assert_eq!(bench.here.dead_letter_count(), 0);
+}

@@ -91,3 +91,31 @@ impl<T: Send, P: AsTx<T>> ItemSink for Coming<T, P> {
 fn error<T>(kind: ErrorKind, request: &'static str) -> Error {
     Error::new(kind).with("message", request).with("item", type_name::<T>())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+    use crate::delivery::channel::channel;
+
+    /// How the consumer sees the stream end.
+    fn ended(end: Result<()>) -> End {
+        let (tx, mut rx) = channel(1);
+        let item = WireCodec::new(|(), _, _| Ok(()), |_, _| Ok(()));
+        Coming { tx: Some(tx), item, request: "Numbers" }.end(end);
+        match rx.poll_next(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Err(end)) => end,
+            _ => panic!("the stream has not ended"),
+        }
+    }
+
+    #[test]
+    fn a_stream_ends_as_it_did_in_the_other_process() {
+        assert!(matches!(ended(Ok(())), End::Finished));
+        let failed = ended(Err(Error::new(ErrorKind::Interrupted)));
+        assert!(matches!(failed, End::Failed(error) if error.kind() == ErrorKind::Interrupted));
+        // Without an error of its own: the result of the handler comes first.
+        assert!(matches!(ended(Err(Error::new(ErrorKind::Unfinished))), End::Dropped));
+    }
+}

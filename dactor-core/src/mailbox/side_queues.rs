@@ -21,7 +21,6 @@ pub(crate) struct SideQueues<T> {
     held_withdrawn: usize,
     /// Unstashed messages, by lane.
     returned: [Queue<T>; 3],
-    returned_withdrawn: usize,
     deferred: VecDeque<Deferred<T>>,
     /// How many messages have left each lane since there were deferred notices.
     left: [usize; 3],
@@ -40,7 +39,6 @@ impl<T> Default for SideQueues<T> {
             held: Queue::new(),
             held_withdrawn: 0,
             returned: [(); 3].map(|()| Queue::new()),
-            returned_withdrawn: 0,
             deferred: VecDeque::new(),
             left: [0; 3],
         }
@@ -53,8 +51,11 @@ impl<T> SideQueues<T> {
         self.returned.iter().map(Queue::len).sum::<usize>() + self.deferred.len()
     }
 
-    pub(crate) fn withdrawn(&self) -> usize {
-        self.returned_withdrawn
+    /// How many messages of each lane have to leave before each deferred notice is due.
+    #[cfg(test)]
+    pub(crate) fn before_notices(&self) -> Vec<[usize; 3]> {
+        let before = |deferred: &Deferred<T>, lane| deferred.behind[lane] - self.left[lane];
+        self.deferred.iter().map(|deferred| std::array::from_fn(|lane| before(deferred, lane))).collect()
     }
 
     pub(crate) fn has_returned(&self, priority: Priority) -> bool {
@@ -141,7 +142,7 @@ impl<T: Item> SideQueues<T> {
         garbage.extend(gone.into_iter().map(|(_, item)| item));
     }
 
-    /// Sweeps all of them: there are no more than the stash held.
+    /// Removes the withdrawn message at once: there are no more messages than the stash held.
     fn sweep_returned(&mut self, garbage: &mut Vec<T>) {
         for priority in LANES {
             let lane = priority as usize;
@@ -151,7 +152,6 @@ impl<T: Item> SideQueues<T> {
             let behind = self.deferred.iter_mut().map(|deferred| &mut deferred.behind[lane]);
             behind.filter(|behind| **behind > at).for_each(|behind| *behind -= 1);
         }
-        self.returned_withdrawn = 0;
     }
 
     /// A stashed or unstashed message was withdrawn.
@@ -160,7 +160,6 @@ impl<T: Item> SideQueues<T> {
             self.held_withdrawn += 1;
             self.sweep_held(garbage);
         } else {
-            self.returned_withdrawn += 1;
             self.sweep_returned(garbage);
         }
     }
@@ -295,7 +294,7 @@ impl<T: Item> Mailbox<T> {
         let mut inner = self.lock();
         let Some(side_queues) = inner.side_queues_mut() else { return Queue::new() };
         let held = mem::take(&mut side_queues.held);
-        (side_queues.held_withdrawn, side_queues.returned_withdrawn) = (0, 0);
+        side_queues.held_withdrawn = 0;
         let returned = LANES.into_iter().flat_map(|lane| {
             mem::take(&mut side_queues.returned[lane as usize]).map(move |message| (lane, message))
         });

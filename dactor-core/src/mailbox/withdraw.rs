@@ -12,7 +12,6 @@ use smallvec::SmallVec;
 
 use super::bound::Admitted;
 use super::queue::Queue;
-use super::side_queues::SideQueues;
 use super::slot::Slot;
 use super::wakeup::WakeOn;
 use super::{Inner, Item, Mailbox, Wakeup};
@@ -37,7 +36,7 @@ pub(super) fn mark_taken<T: Item>(item: &T) {
 impl<T: Item> Inner<T> {
     /// The number of waiting messages that are not withdrawn, including notices.
     pub(super) fn wanted(&self) -> usize {
-        self.len() - self.withdrawn as usize - self.side_queues().map_or(0, SideQueues::withdrawn)
+        self.len() - self.withdrawn as usize
     }
 
     /// The item in this slot was withdrawn.

@@ -43,3 +43,22 @@ fn a_held_answer_wakes_its_asker_at_the_last_release() {
     assert_eq!(wakes.count(), 1);
     assert!(matches!(reply.poll(&mut Context::from_waker(&waker)), Poll::Ready((Ok(1), _))));
 }
+
+#[test]
+fn an_answer_leaves_for_another_process_when_it_is_not_held() {
+    let reply = AskState::new(Question, Headers::default(), Terms::default(), None);
+    assert!(reply.take_answer().is_none(), "there is no answer");
+    reply.hold();
+    assert!(reply.answer(Ok(1)));
+    assert!(reply.take_answer().is_none(), "it is held");
+    reply.release();
+    assert!(matches!(reply.take_answer(), Some((Ok(1), _))));
+    assert!(reply.take_answer().is_none(), "it has left");
+}
+
+#[test]
+fn an_ask_of_another_process_has_its_deadline() {
+    let deadline = Some(Instant::now());
+    let reply = AskState::new(Question, Headers::default(), Terms { deadline, cancel: None }, None);
+    assert_eq!(crate::delivery::far::FarAsk::deadline(&reply), deadline);
+}

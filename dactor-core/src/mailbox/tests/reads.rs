@@ -189,3 +189,19 @@ fn a_message_that_is_given_back_is_first_in_its_lane() {
         assert_eq!(order(&mailbox, Queue::new()), [5, 3, 1, 4, 2]);
     }
 }
+
+#[test]
+fn a_notice_waits_for_the_messages_that_did_not_join() {
+    for (lane, many) in [(Normal, 1), (Normal, 300), (Low, 1), (Low, 300)] {
+        let mailbox = launched();
+        // With a message in another lane, the notice is deferred.
+        send(&mailbox, 1, High);
+        (0..many).for_each(|_| send(&mailbox, 2, lane));
+        (500..503).for_each(|number| send(&mailbox, number, lane));
+        assert!(mailbox.notify(2000).is_ok());
+        send(&mailbox, 3, lane);
+        assert_eq!(joined(&mailbox).1, [500, 501, 502]);
+        let before = mailbox.lock().side_queues().unwrap().before_notices();
+        assert_eq!((before[0][lane as usize], before[0][High as usize]), (many, 1), "in {lane:?}");
+    }
+}

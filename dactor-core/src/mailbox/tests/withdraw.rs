@@ -263,3 +263,35 @@ fn a_notice_does_not_wait_for_what_is_withdrawn() {
         assert_eq!(order, expected);
     }
 }
+
+#[test]
+fn a_notice_waits_for_the_messages_that_are_left_before_it() {
+    for (many, lane) in [(8, Normal), (8, Low), (5 * BATCH, Normal), (5 * BATCH, Low)] {
+        let mailbox = mailbox(None);
+        // With a message in another lane, the notice is deferred.
+        assert!(mailbox.push(told(900), High).is_ok());
+        let asks: Vec<_> = (0..many as u32).map(ask).collect();
+        asks.iter().for_each(|ask| drop(mailbox.push(ask.clone(), lane)));
+        assert!(mailbox.notify(told(2000)).is_ok());
+        assert!(mailbox.push(told(901), lane).is_ok());
+        for gone in asks.iter().rev().filter(|ask| ask.0 % 4 != 0) {
+            withdraw(&mailbox, gone);
+            // All that the mailbox holds, but the notice and the two messages that are not asks.
+            let expected = held(&mailbox) - 3;
+            let before = mailbox.lock().side_queues().unwrap().before_notices();
+            let found = (before[0][lane as usize], before[0][High as usize]);
+            assert_eq!(found, (expected, 1), "{many} in {lane:?}, without {}", gone.0);
+        }
+        assert_eq!(mailbox.len(), many / 4 + 3);
+    }
+}
+
+#[test]
+fn the_front_of_a_lane_is_wanted_after_its_chunks_are_taken() {
+    let mailbox = mailbox(None);
+    let asks: Vec<_> = (0..BATCH as u32 + 4).map(ask).collect();
+    asks.iter().for_each(|ask| drop(mailbox.push(ask.clone(), Normal)));
+    assert_eq!(take(&mailbox).len(), BATCH);
+    withdraw(&mailbox, &asks[BATCH]);
+    assert_eq!(held(&mailbox), 3, "removed at the front");
+}
