@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use dactor_core::testkit::Gate;
 use dactor_core::{ErrorKind, ExpandRequest, StopReason};
 use tokio_util::sync::CancellationToken;
 
@@ -128,6 +129,14 @@ pub(crate) static RULES: &[Rule] = &[
     )
     .needs(Capability::NativeDrain)
     .spi(&["drain-stops", "drains-one-turn"]),
+    Rule::must(
+        "EXPAND-14",
+        Topic::Streams,
+        &[(Topic::Streams, State::Handling), (Topic::Cancel, State::Handling)],
+        "A handler that goes on after it has finished its stream is not cancelled when the consumer has read the stream to its end, and there is no dead letter.",
+        "The consumer has its answer, and does not wait for the handler.",
+        body!(handler_goes_on),
+    ),
 ];
 
 async fn in_order(rule: RuleContext) {
@@ -307,6 +316,20 @@ async fn native_kill(rule: RuleContext) {
     assert_eq!(rule.soon("an item arrives", items.next()).await.unwrap().unwrap(), 0);
     rule.native_kill(&actor).await;
     assert_eq!(all(&rule, items).await, (vec![], Some(ErrorKind::Interrupted)));
+}
+
+async fn handler_goes_on(rule: RuleContext) {
+    let (system, gate) = (rule.system(), Gate::new());
+    let actor = Producing { finished: Some(gate.clone()), ..Producing::default() };
+    let journal = actor.journal.clone();
+    let actor = system.spawn(actor).await.unwrap();
+    let items = actor.expand(Numbers(3, Then::Finish)).await.unwrap();
+    assert_eq!(all(&rule, items).await, (vec![0, 1, 2], None));
+    rule.soon("the handler runs", gate.reached()).await;
+    gate.open();
+    rule.soon("the handler returns", actor.ask(Ping)).await.unwrap();
+    assert_eq!(journal.entries(), [""; 0]);
+    assert_eq!(system.dead_letter_count(), 0);
 }
 
 async fn runtime_dropped(rule: RuleContext) {
